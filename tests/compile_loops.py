@@ -9,10 +9,11 @@ from strategies import run_only
 
 from bemi import BeMiClassifier, FewBitClassifier
 from bemi.engines import initial_network
-from bemi.engines.decomposition.max_margin import few_splits
+from bemi.engines.decomposition.max_margin.pairs import annealed_pair
 from bemi.engines.decomposition.max_margin.raising import raised
 from bemi.engines.decomposition.min_weight import separators
 from bemi.engines.decomposition.neuron import shortlist
+from bemi.engines.decomposition.neuron.exhaustive import best_neuron
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP
 from bemi.engines.decomposition.sat_margin import annealing as walk
 from bemi.engines.decomposition.sat_margin import prices
@@ -39,9 +40,9 @@ def main() -> None:
     _separators(rng.integers(0, 9, (8, 4)))
     walk.most_confident(problem, initial_network(problem), proposals=100)
     prices.priced_bound(problem, initial_network(problem), Deadline())
-    few_splits.two_splits(problem, Deadline())
     raised(problem, widest.network, seed=0, deadline=Deadline.after(0.1))
-    few_splits.annealed_pair(problem.data, problem.codes[:, 0], 2, seed=0, deadline=Deadline.after(0.1))
+    best_neuron(problem.data, problem.codes[:, 0], 2)
+    annealed_pair(problem.data, problem.codes[:, 0], 2, seed=0, deadline=Deadline.after(0.1))
     flat = replace(problem, hidden_layers=())
     for max_links in (None, 2):
         soft, network = choose_resolution(flat, 10.0, max_links=max_links)
@@ -58,8 +59,7 @@ def _images(rows: np.ndarray) -> None:
 
 def _separators(data: np.ndarray) -> None:
     task = separators.Task(data, np.arange(8) % 2 == 0, 1, separators.MOST_NEURONS, (True, True))
-    separators.pair(task)
-    separators.triple(task)
+    separators.with_links(task, 2)
     separators.walked(task, None, 2, proposals=100)
     alone = separators.Task(data, data @ [1, 1, -1, 0] >= 0, 1, 1, (True, True))
     separators.stripped(alone, np.array([1, 1, -1, 0]), False)

@@ -1432,7 +1432,7 @@ def listed(view, margins, proof):
 
 
 def without_margins(view, proof):
-    support = integer(members(proof, ("support",), ("kind",))["support"], 1, 3)
+    support = integer(members(proof, ("support",), ("kind",))["support"], 1, 5)
     need(view["rows"], "no rows")
     codes, depth = view["codes"], len(view["layers"]) - 1
     outputs = [tuple(c[j] for c in codes) for j in range(view["layers"][-1])]
@@ -1443,8 +1443,29 @@ def without_margins(view, proof):
         return tuple(1 if sum(w * x for (w, _), x in zip(weighted, values)) >= 0 else -1
                      for values in zip(*(column for _, column in weighted)))  # fmt: skip
 
+    def of_neurons(links):
+        """Signs of all neurons with so many links."""
+        if math.comb(len(columns), links) * (2 * bound) ** links * len(codes) > 4 * LONGEST:
+            raise TooLarge
+        values = [v for v in range(-bound, bound + 1) if v]
+        for chosen in combinations([c for c in columns if any(c)], links):
+            yield from (signs(*zip(weights, chosen)) for weights in product(values, repeat=links))
+
+    def covered(wanted, links):
+        """Whether one of these classes is the union of a side of each of two neurons with so many links together."""
+        for few in range(1, links // 2 + 1):
+            one, other = (
+                {frozenset(k for k, v in enumerate(o) if v == y) for o in set(of_neurons(n)) for y in (1, -1)}
+                for n in (few, links - few)
+            )
+            for o in wanted:
+                rows = frozenset(k for k, v in enumerate(o) if v == 1)
+                if any(a | b == rows for a in one if a <= rows for b in other if b <= rows):
+                    return True
+        return False
+
     def smallest(wanted, most):
-        """Links of the smallest neuron with signs among those wanted, at most ``most``."""
+        """Links of the smallest neuron with signs among those wanted, or one more than two joined have; or ``most``."""
         if most == 1 or any(signs((w, column)) in wanted for column in columns for w in (1, -1)):
             return 1
         if most == 2:
@@ -1456,7 +1477,12 @@ def without_margins(view, proof):
         for one, two in combinations([c for c in columns if any(c)], 2):
             if any(signs((v, one), (w, two)) in wanted for v in values for w in values if v or w):
                 return 2
-        return 3
+        for links in range(3, most):
+            if any(found in wanted for found in of_neurons(links)):
+                return links
+            if len(wanted) == 2 and covered(wanted, links - 1):
+                return links
+        return most
 
     negative = [o for o in outputs if -1 in o]
     if depth == 1:

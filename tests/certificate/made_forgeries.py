@@ -241,7 +241,7 @@ def links() -> Iterator[Parts]:
 
 
 def separators() -> Iterator[Parts]:
-    for support in (3, 4):
+    for support in (3, 5, 6):
         proof = {"support": support}
         yield made([[5, 1], [-5, 1]], [0, 1], [], 1, {"mw": ([1, 0], 1, 1, proof)})
 

@@ -126,7 +126,7 @@ def test_a_start_that_the_stage_does_not_allow_is_where_the_next_strategy_begins
 def test_strategies_are_switched_off_by_name():
     with observed(without={"two neurons", "lists", "dichotomies"}) as contributions:
         decomposition.run("mm", PROBLEM, start=WEAK, limits=Limits())
-    assert [c.strategy for c in contributions] == ["enumeration"]
+    assert [c.strategy for c in contributions] == ["solver"]
     (only,) = contributions
     assert only.network_improved
     assert only.bound_improved

@@ -6,17 +6,21 @@ A neuron gives + if its sum is at least 0, so without links it is always +.
   least ``ceil(log2 c)`` of its neurons are not constant, and each has a link.
 - R54: follow an output down while its neurons have one link.  That ends at an input that tells its classes apart, or at
   a neuron with two links or more that does, of which R53 counted one.  Different outputs end at different neurons.
-- R55: if one first-layer neuron is not constant, it tells the classes apart and has three links, two more than counted.
-  Otherwise two or more are not constant, one link more than counted; if the layer has just two links, neither neuron
-  tells the classes apart, so some neuron above has links from both, one more again.
+- R55: m neurons of the first layer are not constant and have links to the next: m links there at least, and one in each
+  layer above.  If m = 1, this neuron tells the two classes apart.  If m = 2 and none does, a class is the union of a
+  side of one neuron and a side of the other; or the code is the product of their signs, which no neuron gives: then two
+  neurons of some layer matter, one with links from both, so there are three links, and two above them.  That is two
+  links more, as with m > 2.
 
-All that is left to try is which classes of rows one or two inputs can tell apart.
+All that is left to try is which classes of rows neurons with few links can tell apart.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations, product
 from math import gcd
+from operator import mul
 from typing import Any
 
 from bemi.certificate.arithmetic import Rows
@@ -34,9 +38,9 @@ def separation_bound(rows: Rows, proof: Any) -> int:
     rows
         The rows, their codes, the layers and P.
     proof
-        ``support``: 1 only counts, 2 tries single inputs, 3 also tries pairs of inputs.
+        ``support``: one more than the links of the largest neurons that are tried.
     """
-    support = whole(only(proof, {"support"}, KIND)["support"], 1, 4, "support")
+    support = whole(only(proof, {"support"}, KIND)["support"], 1, 6, "support")
     layers = len(rows.layers) - 1
     outputs = [[code[j] > 0 for code in rows.codes] for j in range(rows.layers[-1])]
     negative = [plus for plus in outputs if not all(plus)]
@@ -60,10 +64,19 @@ class _Inputs:
         self.bound, self.work = rows.weight_bound, rows.work
 
     def needed(self, plus: list[bool], support: int, *, may_turn: bool) -> int:
-        """The fewest inputs with which a neuron gives + on just these rows or, flipped, on just the others (R54)."""
+        """The fewest links of a neuron that gives + on just these rows (R56) or, flipped, on just the others (R54).
+
+        Where it may be flipped, two joined neurons count too, as one with one link more than both together (R55).
+        """
         if support == 1 or self._single(plus, may_turn):
             return 1
-        return 2 if support == 2 or self._pair(plus, may_turn) else 3
+        if support == 2 or self._pair(plus, may_turn):
+            return 2
+        wanted = self._sides(plus)[: 1 + may_turn]
+        for links in range(3, support):
+            if any(signs in wanted for signs in self._signs(links)) or (may_turn and self._joined(plus, links - 1)):
+                return links
+        return support
 
     def _single(self, plus: list[bool], may_turn: bool) -> bool:
         self.work.spend(4 * len(plus) * len(self.columns))
@@ -95,6 +108,42 @@ class _Inputs:
                     return True
                 self.work.spend(tried * (2 + sides.count // 400))
         return False
+
+    def _joined(self, plus: list[bool], links: int) -> bool:
+        """Whether sides of two neurons with so many links together cover just one of the classes (R55)."""
+        both = self._sides([True] * len(plus))[0]
+        one, other = ({side for s in self._signs(n) for side in (s, s ^ both)} for n in (1, links - 1))
+        for wanted in self._sides(plus):
+            covered = [side for side in other if not side & ~wanted]
+            for side in one:
+                self.work.spend(len(covered))
+                if not side & ~wanted and any(side | more == wanted for more in covered):
+                    return True
+        return False
+
+    def _sides(self, plus: list[bool]) -> list[int]:
+        """These rows and the others as sets of bits, one in the highest place of each row's lane."""
+        top = self._lane - 1
+        return [sum(1 << self._lane * k + top for k, p in enumerate(plus) if p == side) for side in (True, False)]
+
+    @property
+    def _lane(self) -> int:
+        """Bits for the sum of a row: those of a sum of a few links and its sign."""
+        return (4 * self.bound * max((abs(x) for column in self.columns for x in column), default=0)).bit_length() + 1
+
+    def _signs(self, links: int) -> Iterator[int]:
+        """The rows on which each neuron with so many links is +, as sets of bits."""
+        if len(self.columns) < links:
+            return
+        lane, rows = self._lane, len(self.columns[0])
+        packed = [sum(x << lane * k for k, x in enumerate(column)) for column in self.columns]
+        (top, _) = self._sides([True] * rows)
+        weights = [w for w in range(-self.bound, self.bound + 1) if w]
+        steps = (2 * self.bound) ** links * (links + 3) * (1 + lane * rows // 480)
+        for chosen in combinations(packed, links):
+            self.work.spend(steps)
+            for several in product(weights, repeat=links):
+                yield sum(map(mul, several, chosen), top) & top
 
 
 def _in_turn(plus: list[bool]) -> Iterator[int]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.engines.decomposition.min_weight.separators import Task, stripped, walked
-from bemi.engines.decomposition.neuron import exhaustive
+from bemi.engines.decomposition.neuron.exhaustive import best_neuron
 from bemi.exact import Integers
 from bemi.limits import Deadline
 from bemi.network import Network
@@ -73,8 +73,8 @@ def _fewest_over_signs(inputs: Integers, signs: Integers, present: Integers, bou
     links = int(np.count_nonzero(present))
     if inputs.shape[1] > FEW_INPUTS or links <= 1:
         return present
-    found = exhaustive.neurons(rows[:, :-1], rows[:, -1], bound, most_links=links - 1)
-    return found.weights[:, int(found.links.argmin())] if found.weights.size else present
+    fewer = best_neuron(rows[:, :-1], rows[:, -1], bound, most_links=links - 1).weights
+    return present if fewer is None else fewer
 
 
 def few_links(

@@ -23,7 +23,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.engines.decomposition.neuron import exhaustive
+from bemi.engines.decomposition.neuron.exhaustive import best_neuron
 from bemi.engines.decomposition.neuron.linear_program import NeuronBound, NeuronLP
 from bemi.engines.decomposition.neuron.rounding import integer_weights
 from bemi.exact import Integers
@@ -368,11 +368,9 @@ def layer_for(patterns: Integers, wanted: Integers, bound: int) -> Integers | No
 def _neuron_on_signs(patterns: Integers, signs: Integers, bound: int) -> Integers | None:
     """A neuron of the largest margin over few signs; over many, a correlation with a threshold from constant signs."""
     if patterns.shape[1] <= _MOST_INPUTS:
-        listed = exhaustive.neurons(patterns, signs, bound)
-        if len(listed.margins):
-            return listed.weights[:, int(listed.margins.argmax())]
-        if listed.complete:
-            return None
+        found = best_neuron(patterns, signs, bound)
+        if found.weights is not None or found.complete:
+            return found.weights
     constant = (patterns == patterns[0]).all(axis=0)
     direction = np.where(constant, 0, np.sign(signs @ patterns + (len(signs) * (signs @ patterns == 0))))
     own = patterns[signs > 0]

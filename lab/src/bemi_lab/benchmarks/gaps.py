@@ -21,6 +21,7 @@ from bemi.stages.registry import PAPER_STAGES
 from bemi.stages.registry import get as stage_of
 from bemi.training.pipeline import train
 from bemi_lab import classifiers, datasets
+from bemi_lab.benchmarks import middle
 from bemi_lab.benchmarks.frame import (
     Benchmark,
     Column,
@@ -36,7 +37,16 @@ from bemi_lab.benchmarks.frame import (
     table,
     values,
 )
-from bemi_lab.benchmarks.problems import Cell, image_set, measure, measure_alone, pair_problems, sample, stage_record
+from bemi_lab.benchmarks.problems import (
+    Cell,
+    image_set,
+    measure,
+    measure_alone,
+    pair_problems,
+    sample,
+    stage_record,
+    warm_up,
+)
 from bemi_lab.experiments import spec
 from bemi_lab.experiments.table import Table
 
@@ -332,12 +342,29 @@ def _exact(records: Sequence[Record]) -> Iterator[Table]:
     yield table(by_stage(records, lambda r: shown[r["cell"]]), ["cell", "stage"], columns)
 
 
-# What each strategy contributes, on the same families.
+# What each strategy contributes, on the same families and on random tables.
+
+
+def _random_tables(size: str, weight_bound: int, seed: int) -> Problems:
+    for cell in middle.cells(size, weight_bound):
+        data, codes = cell.draw(seed)
+        yield cell.name, Problem(data, codes[:, None], cell.hidden, weight_bound)
+
+
+WITH_TABLES = [
+    *FAMILIES,
+    *(
+        Family(f"tables {size}, P = {bound}", functools.partial(_random_tables, size, bound), PAPER_STAGES)
+        for size in middle.SIZES
+        for bound in middle.WEIGHT_BOUNDS
+    ),
+]
 
 
 def _observed(problem: Problem, settings: Settings, without: str | None = None) -> tuple[list[Any], dict[str, Any]]:
     """What the strategies contributed to a training, and the reports of its stages; one may be left out."""
-    with observed(() if without is None else {without}) as contributions:
+    warm_up("decomposition")
+    with middle.processor_time(), observed(() if without is None else {without}) as contributions:
         training = train(problem, PAPER_STAGES, time_limit=settings.seconds, gap=0.0)
     return list(contributions), dict(training.reports)
 
@@ -406,6 +433,6 @@ BENCHMARKS = {
     "growth": Benchmark(EVERY_SIZE, _growing, _growth),
     "light": Benchmark(LIGHT, _training, _light),
     "exact": Benchmark(FAMILIES, _two_at_a_time, _exact, all_cores=True),
-    "portfolio": Benchmark(FAMILIES, _contributing, _contributed),
-    "ablation": Benchmark(FAMILIES, _without_each, _switched_off),
+    "portfolio": Benchmark(WITH_TABLES, _contributing, _contributed),
+    "ablation": Benchmark(WITH_TABLES, _without_each, _switched_off),
 }

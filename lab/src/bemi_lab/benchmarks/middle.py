@@ -1,6 +1,7 @@
 """Random tables of middle size: what is proved optimal in each stage, beside solvers on the whole-stage program.
 
-Sizes are S (6 inputs, 10 rows), M (12, 30) and L (20, 60).  Data are "pixel" (0 to 255, half of them 0) or "signed"
+Sizes are S (6 inputs, 10 rows), M (12, 30), L (20, 60) and XL (30, 100), the last only to see what strategies
+contribute where neurons cannot be listed.  Data are "pixel" (0 to 255, half of them 0) or "signed"
 (-10 to 10).  Labels are "plane" (one neuron separates them), "net" (a network of this shape does) or "noisy" (a plane,
 with 15 % of the labels turned round).  A cell is named ``M-signed-plane-4x4-P1``, so ``--only 'M-*-2-P1'`` chooses a
 size, a shape and a weight bound.  A bound counts as certified once the checker has accepted the certificate.
@@ -31,7 +32,7 @@ from bemi_lab.benchmarks.frame import Benchmark, Column, Record, Settings, by_st
 from bemi_lab.benchmarks.problems import stage_record, warm_up
 from bemi_lab.experiments.table import Table
 
-SIZES = {"S": (6, 10), "M": (12, 30), "L": (20, 60)}
+SIZES = {"S": (6, 10), "M": (12, 30), "L": (20, 60), "XL": (30, 100)}
 SHAPES = ((2,), (3,), (4, 4))
 WEIGHT_BOUNDS = (1, 3)
 LABELS = ("plane", "net", "noisy")
@@ -85,10 +86,12 @@ class Tables:
         return rng.integers(-10, 11, (count, inputs))
 
 
-CELLS = [
-    Tables(size, data, labels, hidden, bound)
-    for size, hidden, bound, labels, data in product(SIZES, SHAPES, WEIGHT_BOUNDS, LABELS, DATA)
-]
+def cells(size: str, weight_bound: int) -> list[Tables]:
+    """All tables of a size and a weight bound."""
+    return [Tables(size, data, labels, hidden, weight_bound) for hidden, labels, data in product(SHAPES, LABELS, DATA)]
+
+
+CELLS = [cell for size, bound in product(("S", "M", "L"), WEIGHT_BOUNDS) for cell in cells(size, bound)]
 
 
 @contextmanager

@@ -11,8 +11,7 @@ from bemi.engines.decomposition import two_neurons
 from bemi.engines.decomposition.lists import max_margin as listed_margins
 from bemi.engines.decomposition.lists import min_weight as listed_links
 from bemi.engines.decomposition.lists import sat_margin as listed_rows
-from bemi.engines.decomposition.max_margin import enumeration as neuron_choices
-from bemi.engines.decomposition.max_margin import few_splits, restarts, widening
+from bemi.engines.decomposition.max_margin import restarts
 from bemi.engines.decomposition.max_margin import search as dichotomies
 from bemi.engines.decomposition.min_weight import enumeration as smallest_neurons
 from bemi.engines.decomposition.min_weight import with_labels, with_margins
@@ -85,13 +84,14 @@ def _within_the_time_left(problem: Problem, state: StageState) -> int:
     return SMALL_COLUMNS + (0 if left is None else int(COLUMNS_PER_ROOT_SECOND * math.sqrt(left)))
 
 
-def _larger_than(columns: int, at_most: float = math.inf) -> Callable[[Problem, StageState], bool]:
-    return lambda problem, state: columns < approximate_columns(problem) <= at_most
-
-
 def _priced(problem: Problem, state: StageState) -> bool:
     """Whether there is a bound by prices, so all weights of a neuron can be searched."""
     return "prices" in state.findings and state.findings["prices"].bound is not None
+
+
+def _unpriced(columns: int, at_most: float = math.inf) -> Callable[[Problem, StageState], bool]:
+    """Whether there is no such bound, and the program has a size in these limits."""
+    return lambda problem, state: not _priced(problem, state) and columns < approximate_columns(problem) <= at_most
 
 
 SAT_MARGIN = (
@@ -99,8 +99,8 @@ SAT_MARGIN = (
     Strategy("one neuron", 0.9, two_neurons.agreement_applies, two_neurons.search_agreement),
     Strategy("prices", 0.3, lambda p, s: _searched(p) and prices.applicable(p), prices.search),
     Strategy("alternation", 0.8, _priced, alternation.search),
-    Strategy("annealing", 0.5, _larger_than(SMALL_COLUMNS, MEDIUM_COLUMNS), annealing.search),
-    Strategy("annealing", 0.9, _larger_than(MEDIUM_COLUMNS), annealing.search),
+    Strategy("annealing", 0.5, _unpriced(SMALL_COLUMNS, MEDIUM_COLUMNS), annealing.search),
+    Strategy("annealing", 0.9, _unpriced(MEDIUM_COLUMNS), annealing.search),
     Strategy("lists", 0.3, listed_rows.applies, listed_rows.search),
     _solver(lambda problem, state: MEDIUM_COLUMNS if _priced(problem, state) else LARGE_COLUMNS),
 )
@@ -118,47 +118,29 @@ def _may_have_margins(problem: Problem) -> bool:
     return problem.margin_caps()[0] >= 1 and _searched(problem)
 
 
-def _needs_splits(problem: Problem, state: StageState) -> bool:
-    """Whether several neurons must split as far as the start tells: if one suffices, Sat-Margin's network shows it."""
-    if not _may_have_margins(problem) or not few_splits.applicable(problem):
-        return False
-    return state.given is not None and widening.splits(problem, state.given) > 1
-
-
-def _has_no_pair(problem: Problem, state: StageState) -> bool:
-    return _needs_splits(problem, state) and state.findings.get("pairs", Finding()).network is None
-
-
-def _lacks_margins(problem: Problem, state: StageState) -> bool:
-    return _may_have_margins(problem) and state.value is None
-
-
-def _can_be_widened(problem: Problem, state: StageState) -> bool:
-    if state.network is None or not _may_have_margins(problem):
-        return False
-    return widening.splits(problem, state.network) > problem.layers[-1]
-
-
 def _lists(problem: Problem, state: StageState) -> bool:
     """Whether lists apply; without a time limit a short search is the same as a long one."""
     return (state.clock.left is not None or not state.short) and listed_margins.applies(problem, state)
 
 
+def _needs_starts(problem: Problem, state: StageState) -> bool:
+    """Whether several neurons must split; between the short and the long search with lists, if there are both."""
+    lists = listed_margins.applies(problem, state)
+    if state.short != (lists and state.clock.left is not None):
+        return False
+    return (lists or _may_have_margins(problem)) and restarts.needed(problem, state)
+
+
 MAX_MARGIN = (
     Strategy("two neurons", 0.0, two_neurons.applies, two_neurons.search, short=0.8),
     Strategy("lists", 0.9, _lists, listed_margins.search, short=0.1),
-    Strategy("restarts", 0.0, lambda p, s: _lists(p, s) and restarts.needed(p, s), restarts.search, short=0.3),
-    Strategy("pairs", 0.6, _needs_splits, few_splits.search_pairs),
-    Strategy("majority", 0.3, _has_no_pair, few_splits.search_majority),
-    Strategy("repair", 0.6, _lacks_margins, annealing.repair),
-    Strategy("widening", 0.4, _can_be_widened, widening.search),
+    Strategy("restarts", 0.3, _needs_starts, restarts.search, short=0.3),
     Strategy("dichotomies", 1.0, always, dichotomies.search),
-    Strategy("enumeration", 1.0, neuron_choices.applies, neuron_choices.search),
     _solver(_within_the_time_left),
 )
-"""Largest margins: lists where they fit, short ones first and then networks for long ones to beat; networks with
-margins where several neurons must split, since the search over dichotomies finds only poor ones there; then that
-search, which also gives the bound."""
+"""Largest margins: lists where they fit, short ones first and then networks for long ones to beat; elsewhere networks
+from many starts where several neurons must split, since the search over dichotomies finds only poor ones there; then
+that search, which also gives the bound."""
 
 
 def _keeps(kind: type[Keep]) -> Callable[[Problem, StageState], bool]:

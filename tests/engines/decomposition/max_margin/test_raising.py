@@ -65,6 +65,19 @@ def test_several_neurons_change_where_one_alone_cannot():
     assert improved
 
 
+def test_several_outputs():
+    rng = np.random.default_rng(1)
+    data = rng.integers(-10, 11, (16, 8))
+    signs = np.where(data @ rng.integers(-1, 2, (8, 2)) >= 0, 1, -1)
+    problem = Problem(data, signs, (4,), 1)
+    start = with_margins(problem, initial_network(problem), proposals=200_000)
+    found = raised(problem, start, seed=0, deadline=FOREVER)
+    before, after = sum_of_margins(problem, start), sum_of_margins(problem, found)
+    assert before is not None
+    assert after is not None
+    assert after > before
+
+
 def test_wide_layers_come_back_as_they_are():
     problem = noisy(0, (MOST_NEURONS + 1,), 1)
     start = with_margins(problem, initial_network(problem), proposals=200_000)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import combinations, product
 
 import numpy as np
@@ -61,7 +60,7 @@ def referee(problem: Problem) -> None:
         assert alone.objective == get("mw").value(problem, alone.network)
         assert checked_bound(problem, alone.certificate) == alone.bound <= best <= alone.objective
     if best is not None:
-        for support in (1, 2, 3):
+        for support in range(1, nomargins.MOST_LEAST + 1):
             assert checked_bound(problem, {"support": support}) <= best
     together = engine.run("mw", problem, start=start, limits=NO_LIMIT)
     assert together.objective == together.bound == best
@@ -120,9 +119,9 @@ def smallest_by_trying(task: Task) -> int | None:
 
 @settings(max_examples=400)
 @given(task=tasks())
-def test_one_two_and_three_links_are_tried_out_completely(task):
+def test_up_to_four_links_are_tried_out_completely(task):
     best = smallest_by_trying(task)
-    exact = {1: separators.single(task), 2: separators.pair(task), 3: separators.triple(task)}
+    exact = {links: separators.with_links(task, links) for links in (1, 2, 3, 4)}
     for links, found in exact.items():
         if found is not None:
             assert found.separates(task.data, task.plus)
@@ -235,16 +234,22 @@ def test_short_limits_still_give_a_network(seconds):
     assert report.objective == get("mw").value(problem, report.network) <= start.links
 
 
-@pytest.mark.parametrize("proof", [None, [], {}, {"support": 0}, {"support": 4}, {"support": True}, {"support": "2"}])
+@pytest.mark.parametrize("proof", [None, [], {}, {"support": 0}, {"support": 6}, {"support": True}, {"support": "2"}])
 def test_malformed_proofs_are_refused(proof):
     with pytest.raises(CertificateError):
         checked_bound(digits((0, 1)), proof)
 
 
-@pytest.mark.parametrize("bound", [1, 2, 5, 12])
-def test_directions_are_all_pairs_without_a_common_factor(bound):
-    values = [v for v in range(-bound, bound + 1) if v]
-    assert separators.directions(bound).tolist() == [[a, b] for a in values for b in values if math.gcd(a, b) == 1]
+@settings(max_examples=200)
+@given(task=tasks(), links=st.sampled_from((2, 3)))
+def test_joined_sides_are_tried_out_completely(task, links):
+    values = range(-task.bound, task.bound + 1)
+    weights = [w for w in product(values, repeat=task.data.shape[1]) if np.count_nonzero(w)]
+    sides = {(np.count_nonzero(w), y, tuple(y * (2 * (task.data @ w >= 0) - 1) > 0)) for w in weights for y in (1, -1)}
+    wanted = [tuple(task.plus), tuple(~task.plus)]
+    covers = (tuple(np.logical_or(a, b)) in wanted for (m, _, a), (n, _, b) in combinations(sides, 2) if m + n == links)
+    twice = links == 2 and any(m == 1 and side in wanted for m, _, side in sides)
+    assert separators.joined(task, links) == (any(covers) or twice)
 
 
 def test_no_more_is_tried_out_than_the_checker_repeats():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP
 from bemi.engines.decomposition.neuron.rounding import integer_weights
-from bemi.engines.decomposition.neuron.weight_tree import WeightTree
+from bemi.engines.decomposition.neuron.weight_trees import WidestTree
 from bemi.limits import FOREVER
 from bemi.programs import Builder
 from bemi.solvers import highs
@@ -81,7 +81,7 @@ def test_integer_weights_on_tiny_cases(case):
     assert margin == int((signs * (live @ weights)).min()) <= best
     # The tree finds the best weights above a margin, or shows that there are none.
     for above in {margin, margin - 1, best} - {-1}:
-        tree = WeightTree(live, signs.astype(np.int64), bound, above=max(0, above))
+        tree = WidestTree(live, signs.astype(np.int64), bound, above=max(0, above))
         tree.grow(FOREVER)
         assert tree.margin == tree.bound == max(0, above, best)
         assert (tree.weights is None) == (best <= max(0, above))

@@ -19,7 +19,7 @@ from bemi.certificate import widest as checker
 from bemi.engines import initial_network
 from bemi.engines.decomposition import engine, two_neurons
 from bemi.engines.decomposition.max_margin.search import distinct_rows
-from bemi.engines.decomposition.neuron import all_weights, weight_tree
+from bemi.engines.decomposition.neuron import all_weights, weight_trees
 from bemi.engines.decomposition.neuron import widest as neuron
 from bemi.limits import FOREVER, Deadline, Limits
 from bemi.problem import Problem, sum_of_margins
@@ -60,7 +60,7 @@ def test_the_margin_is_the_largest_and_its_proof_shows_that(data):
         patch.setattr(all_weights, "_THRESHOLDS", draw(st.sampled_from([2, 256])))
         # Every way to search: linear programs are cut short, or do without trying all weights.
         patch.setattr(neuron, "FEW_NEURONS", draw(st.sampled_from([1, 10**9])))
-        patch.setattr(weight_tree, "PROOF_NODES", draw(st.sampled_from([1, 20_000])))
+        patch.setattr(weight_trees, "PROOF_NODES", draw(st.sampled_from([1, 20_000])))
         patch.setattr(neuron, "_FIRST_NODES", draw(st.sampled_from([2, 250])))
         patch.setattr(checker, "_MOST_THRESHOLDS", draw(st.sampled_from([8, 256])))
         found = neuron.widest(rows, signs, bound, FOREVER)
@@ -117,7 +117,7 @@ def test_a_search_that_is_cut_short_has_a_bound_and_its_proof(seed, given_signs,
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(neuron, "MOST_NEURONS", 1)
         patch.setattr(neuron, "FEW_NEURONS", 1)
-        patch.setattr(weight_tree, "PROOF_NODES", nodes)
+        patch.setattr(weight_trees, "PROOF_NODES", nodes)
         patch.setattr(neuron, "PROOF_DICHOTOMIES", 2 * nodes + 2)
         patch.setattr(neuron, "_AT_ONCE", 2 * nodes + 2)
         found = neuron.widest(rows, signs, 3, FOREVER)

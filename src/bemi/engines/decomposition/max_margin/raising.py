@@ -1,9 +1,8 @@
 """Larger margins for a feasible network: walks over all weights of its first layer, with a target for each margin.
 
-The upper layers accept some patterns of first-layer signs.  With targets t_j, a row whose sums, times its code, are v_j
-costs
+For each code the upper layers accept some patterns of first-layer signs.  With targets t_j, a row with sums v_j costs
 
-    min over accepted patterns z of the sum over j of max(0, t_j - z_j v_j),
+    min over the patterns s that its code accepts of the sum over j of max(0, t_j - s_j v_j),
 
 which is 0 if and only if its pattern is accepted and every |v_j| is at least t_j.  The targets of some neurons rise
 above the margins that the network has, and another one may fall by less than that.  A walk that cools down changes one
@@ -19,6 +18,7 @@ import math
 
 import numpy as np
 
+from bemi.engines.decomposition.max_margin.search import distinct_rows
 from bemi.exact import Integers
 from bemi.jit import njit
 from bemi.limits import Deadline
@@ -37,13 +37,16 @@ _ALL, _FALL = 0.5, 0.5  # how often all targets rise, and how often another one 
 
 
 def raised(problem: Problem, start: Network, *, seed: int, deadline: Deadline) -> Network:
-    """A network with at least the sum of margins of ``start``, which has margins, one output and a hidden layer."""
+    """A network with at least the sum of margins of ``start``, which has margins and a hidden layer."""
+    problem = distinct_rows(problem)
     live = problem.live
-    rows = np.unique(problem.data[:, live] * problem.codes, axis=0)
-    first = start.weights[0][live].copy()
+    rows, first = problem.data[:, live], start.weights[0][live].copy()
     if first.shape[1] > MOST_NEURONS:
         return start
-    wrong = _accepted(Network(start.weights[1:], start.weight_bound), sign(rows @ first))
+    codes, which = np.unique(problem.codes, axis=0, return_inverse=True)
+    upper = Network(start.weights[1:], start.weight_bound)
+    patterns, ends = _accepted(upper, sign(rows @ first), codes)
+    of_row = np.stack([ends[which.reshape(-1)], ends[which.reshape(-1) + 1]], axis=1)
     rng = np.random.default_rng(seed)
     columns, scale = np.ascontiguousarray(rows.T), float(np.abs(rows).mean())
     margins, idle = np.abs(rows @ first).min(axis=0), 0
@@ -51,7 +54,8 @@ def raised(problem: Problem, start: Network, *, seed: int, deadline: Deadline) -
         targets, walked = _higher(margins, rng), first.copy()
         sums = np.ascontiguousarray((rows @ walked).T)
         heat = _HOT * scale, _COLD * scale
-        if _walk(columns, problem.weight_bound, walked, sums, targets, wrong, PROPOSALS, *heat, rng):
+        accepted = patterns, of_row
+        if _walk(columns, problem.weight_bound, walked, sums, targets, *accepted, PROPOSALS, *heat, rng):
             first, margins, idle = walked, np.abs(sums).min(axis=1), 0
         else:
             idle += 1
@@ -60,17 +64,18 @@ def raised(problem: Problem, start: Network, *, seed: int, deadline: Deadline) -
     return Network((every, *start.weights[1:]), start.weight_bound)
 
 
-def _accepted(upper: Network, signs: Integers) -> Integers:
-    """Patterns of wrong neurons for which the upper layers are right, with margins no smaller than on these signs.
+def _accepted(upper: Network, signs: Integers, codes: Integers) -> tuple[Integers, Integers]:
+    """Patterns that upper layers accept, code after code, 1 for a negative sign, and where those of each code begin.
 
-    Without sums of 0 all layers are odd functions: they give a code y on signs s just if they give +1 on y s.
+    On an accepted pattern no margin of the upper layers is smaller than on the given signs of all rows.
     """
     neurons = signs.shape[1]
-    wrong = np.arange(1 << neurons)[:, None] >> np.arange(neurons) & 1
-    fitting = np.ones(len(wrong), dtype=bool)
-    for sums, reached in zip(upper.pre_activations(1 - 2 * wrong), upper.pre_activations(signs), strict=True):
-        fitting &= (np.abs(sums) >= np.abs(reached).min(axis=0)).all(axis=1)
-    return wrong[fitting & (sums[:, 0] > 0)]
+    negative = np.arange(1 << neurons)[:, None] >> np.arange(neurons) & 1
+    wide = np.ones(len(negative), dtype=bool)
+    for sums, reached in zip(upper.pre_activations(1 - 2 * negative), upper.pre_activations(signs), strict=True):
+        wide &= (np.abs(sums) >= np.abs(reached).min(axis=0)).all(axis=1)
+    groups = [negative[wide & (sums * code > 0).all(axis=1)] for code in codes]
+    return np.concatenate(groups), np.cumsum([0, *map(len, groups)])
 
 
 def _higher(margins: Integers, rng: np.random.Generator) -> Integers:
@@ -85,17 +90,20 @@ def _higher(margins: Integers, rng: np.random.Generator) -> Integers:
     return targets
 
 
+_MUCH = 1 << 60
+
+
 @njit(cache=True)
-def _walk(columns, bound, first, sums, targets, wrong, proposals, hot, cold, rng):
+def _walk(columns, bound, first, sums, targets, patterns, of_row, proposals, hot, cold, rng):
     """Walk until no row costs anything; changes weights and sums in place, and returns whether it got there.
 
-    ``wrong`` has a row for each accepted pattern, with 1 for neurons that are wrong.
+    ``of_row`` says where the patterns begin and end that each row may show.
     """
     inputs, neurons = first.shape
-    rows, patterns = columns.shape[1], wrong.shape[0]
-    # What each row lacks if a neuron is to be right or wrong, by pattern, and by the cheapest of these.
+    rows = columns.shape[1]
+    # What each row lacks if a neuron is to be positive or negative, in all by pattern, and at least.
     lacks = np.zeros((2, neurons, rows), np.int64)
-    by_pattern = np.zeros((rows, patterns), np.int64)
+    by_pattern = np.zeros((rows, patterns.shape[0]), np.int64)
     costs = np.zeros(rows, np.int64)
     total = 0
     for k in range(rows):
@@ -103,10 +111,10 @@ def _walk(columns, bound, first, sums, targets, wrong, proposals, hot, cold, rng
             if targets[j]:
                 lacks[0, j, k] = max(0, targets[j] - sums[j, k])
                 lacks[1, j, k] = max(0, targets[j] + sums[j, k])
-        for p in range(patterns):
+        for p in range(of_row[k, 0], of_row[k, 1]):
             for j in range(neurons):
-                by_pattern[k, p] += lacks[wrong[p, j], j, k]
-        costs[k] = by_pattern[k].min()
+                by_pattern[k, p] += lacks[patterns[p, j], j, k]
+        costs[k] = by_pattern[k, of_row[k, 0] : of_row[k, 1]].min()
         total += costs[k]
     moves, tried = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
     rate = math.log(cold / hot) / proposals
@@ -133,11 +141,11 @@ def _walk(columns, bound, first, sums, targets, wrong, proposals, hot, cold, rng
             tried[k] = costs[k]
             if moves[k]:
                 moved = sums[j, k] + moves[k]
-                if_right = max(0, targets[j] - moved) - lacks[0, j, k]
-                if_wrong = max(0, targets[j] + moved) - lacks[1, j, k]
-                least = by_pattern[k, 0] + (if_wrong if wrong[0, j] else if_right)
-                for p in range(1, patterns):
-                    least = min(least, by_pattern[k, p] + (if_wrong if wrong[p, j] else if_right))
+                if_positive = max(0, targets[j] - moved) - lacks[0, j, k]
+                if_negative = max(0, targets[j] + moved) - lacks[1, j, k]
+                least = _MUCH
+                for p in range(of_row[k, 0], of_row[k, 1]):
+                    least = min(least, by_pattern[k, p] + (if_negative if patterns[p, j] else if_positive))
                 tried[k] = least
                 cost += least - costs[k]
         if cost > most:
@@ -148,9 +156,9 @@ def _walk(columns, bound, first, sums, targets, wrong, proposals, hot, cold, rng
         for k in range(rows):
             if moves[k]:
                 sums[j, k] += moves[k]
-                right, off = max(0, targets[j] - sums[j, k]), max(0, targets[j] + sums[j, k])
-                for p in range(patterns):
-                    by_pattern[k, p] += off - lacks[1, j, k] if wrong[p, j] else right - lacks[0, j, k]
-                lacks[0, j, k], lacks[1, j, k] = right, off
+                positive, negative = max(0, targets[j] - sums[j, k]), max(0, targets[j] + sums[j, k])
+                for p in range(of_row[k, 0], of_row[k, 1]):
+                    by_pattern[k, p] += negative - lacks[1, j, k] if patterns[p, j] else positive - lacks[0, j, k]
+                lacks[0, j, k], lacks[1, j, k] = positive, negative
                 costs[k] = tried[k]
     return total == 0

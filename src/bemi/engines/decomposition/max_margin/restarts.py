@@ -3,7 +3,7 @@
 Every start is raised by walks over all weights, then widened neuron by neuron.  Starts are of two kinds in turn, and
 each has other random numbers:
 
-- two neurons that split, found by a walk (:mod:`bemi.engines.decomposition.max_margin.few_splits`), and constants,
+- two neurons that split, found by a walk (:mod:`bemi.engines.decomposition.max_margin.pairs`), and constants,
   whose margins are by far the widest where inputs have one sign;
 - a walk over all weights that ends when all rows are right and no sum is 0
   (:mod:`bemi.engines.decomposition.sat_margin.annealing`).
@@ -15,13 +15,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from bemi.engines.decomposition.max_margin.few_splits import annealed_pair
 from bemi.engines.decomposition.max_margin.nodes import Budget
+from bemi.engines.decomposition.max_margin.pairs import annealed_pair
 from bemi.engines.decomposition.max_margin.raising import raised
 from bemi.engines.decomposition.max_margin.upper import widest_margins
 from bemi.engines.decomposition.max_margin.widening import splits, widened
 from bemi.engines.decomposition.neuron.widest import widest
-from bemi.engines.decomposition.sat_margin.annealing import with_margins
+from bemi.engines.decomposition.sat_margin.annealing import proposals_within, with_margins
 from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers
 from bemi.limits import Deadline, Limits
@@ -49,6 +49,7 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
     tried = latest = 0
     while tried < max(PATIENCE, 2 * latest) and not budget.spent:
         tried += 1
+        budget.used += 1
         seed = limits.seed + tried
         start = None
         if constant is not None and tried % 2:
@@ -58,26 +59,29 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
         if start is None:
             start, given = given, None
         if start is None:
-            start = with_margins(problem, known, proposals=PROPOSALS, seed=seed, deadline=clock)
+            proposals = min(PROPOSALS, proposals_within(limits))
+            start = with_margins(problem, known, proposals=proposals, seed=seed, deadline=clock)
         if sum_of_margins(problem, start) is None:
             continue
         start = raised(problem, start, seed=seed, deadline=clock.share(_RAISING_SHARE))
-        wider = widened(problem, start, budget=budget.part(_WIDENING_SHARE), limits=replace(limits, seed=seed))
+        part = budget.part(_WIDENING_SHARE)
+        wider = widened(problem, start, budget=part, limits=replace(limits, seed=seed))
+        budget.used += part.used
         if better(sum_of_margins(problem, wider), value, maximised=True):
             best, value, latest = wider, sum_of_margins(problem, wider), tried
     return Finding(best)
 
 
 def needed(problem: Problem, state: StageState) -> bool:
-    """Whether there is one output, and no network or one with several neurons that split."""
-    if state.start is None or problem.layers[-1] > 1:
+    """Whether there is no network, or one with more neurons that split than outputs."""
+    if state.start is None:
         return False
-    return state.network is None or splits(problem, state.network) > 1
+    return state.network is None or splits(problem, state.network) > problem.layers[-1]
 
 
 def _constant(problem: Problem, deadline: Deadline) -> Integers | None:
-    """The weights of the widest constant neuron, if there are enough neurons for two that split and a constant."""
-    if problem.layers[1] < 3:
+    """The weights of the widest constant neuron, if there is one output and room for two that split and a constant."""
+    if problem.layers[1] < 3 or problem.layers[-1] > 1:
         return None
     return widest(problem.data, np.ones(len(problem.data), np.int64), problem.weight_bound, deadline).weights
 

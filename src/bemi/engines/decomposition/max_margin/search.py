@@ -11,7 +11,7 @@ from bemi.engines.decomposition.max_margin.nodes import Budget
 from bemi.engines.decomposition.max_margin.upper import widest_margins
 from bemi.engines.decomposition.neuron.linear_program import NeuronBound, NeuronLP, Signs
 from bemi.engines.decomposition.neuron.rounding import integer_weights
-from bemi.engines.decomposition.neuron.weight_tree import WeightTree
+from bemi.engines.decomposition.neuron.weight_trees import WidestTree
 from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers
 from bemi.limits import Deadline, Limits
@@ -176,7 +176,7 @@ class Rounding:
             if rounded.weights is None or too_large or self.deadline.passed:
                 continue
             signs_now = rounded.signs.astype(np.int64)
-            tree = WeightTree(self._data, signs_now, self.problem.weight_bound, above=rounded.margin)
+            tree = WidestTree(self._data, signs_now, self.problem.weight_bound, above=rounded.margin)
             tree.grow(self.deadline.share(CLOSED_SHARE), CLOSED_NODES)
             if tree.weights is not None:
                 rounded.weights, rounded.margin = tree.weights, tree.margin

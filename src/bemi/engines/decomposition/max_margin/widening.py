@@ -21,7 +21,6 @@ from bemi.engines.decomposition.max_margin.search import distinct_rows
 from bemi.engines.decomposition.max_margin.upper import widest_margins
 from bemi.engines.decomposition.neuron.linear_program import NeuronBound, NeuronLP, Signs
 from bemi.engines.decomposition.neuron.rounding import integer_weights
-from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers
 from bemi.limits import Limits
 from bemi.network import Network, sign
@@ -42,13 +41,6 @@ def splits(problem: Problem, network: Network) -> int:
     signs = sign(network.pre_activations(problem.data)[0])
     different = np.unique(signs * signs[:1], axis=1)
     return int((different < 0).any(axis=0).sum())
-
-
-def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
-    """The strategy: larger margins for the best network."""
-    assert state.network is not None
-    budget = Budget(limits.nodes, limits.deadline())
-    return Finding(widened(problem, state.network, budget=budget, limits=limits))
 
 
 def widened(problem: Problem, start: Network, *, budget: Budget, limits: Limits) -> Network:

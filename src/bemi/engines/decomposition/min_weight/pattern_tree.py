@@ -29,7 +29,7 @@ from bemi.engines.decomposition.min_weight.relations import (
 )
 from bemi.engines.decomposition.neuron.few_links import DENOMINATOR, LinksBound, LinksLP, Signs
 from bemi.engines.decomposition.neuron.linear_program import Multipliers, NeuronBound, NeuronLP
-from bemi.engines.decomposition.neuron.link_tree import LinkTree
+from bemi.engines.decomposition.neuron.weight_trees import LinkTree
 from bemi.exact import Integers
 from bemi.limits import FOREVER, Deadline
 from bemi.problem.problem import Problem

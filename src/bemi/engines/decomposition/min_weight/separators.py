@@ -8,8 +8,8 @@ opposite of w: both give + on rows at exactly 0.  A :class:`Separator` joins neu
 which is a single one of them, or + if at least one of two, or at least two of three, are +.  Its *cost* is the number
 of links up to and including the joining neuron: those of all neurons, and one more for each.
 
-Supports of one and of two inputs are enumerated, which proves that smaller ones do not exist; so are three inputs at
-P = 1.  Otherwise a Metropolis walk over supports of given sizes minimises
+Neurons with few links are enumerated, which proves that smaller ones do not exist.  Otherwise a Metropolis walk over
+supports of given sizes minimises
 
     sum over wrong rows of 1 + min(1, violation / scale).
 """
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,48 +96,48 @@ class Task:
     may_turn: tuple[bool, bool]
 
 
-def directions(bound: int) -> Integers:
-    """Pairs of non-zero weights in -bound..bound without a common factor: every direction that two inputs can have."""
-    values = np.delete(np.arange(-bound, bound + 1), bound)
-    first, second = np.nonzero(np.gcd.outer(values, values) == 1)
-    return np.stack([values[first], values[second]], axis=1)
-
-
-def single(task: Task) -> Separator | None:
-    """A separating neuron with one link, if there is one."""
-    for weight in (-1, 1):
-        positive = weight * task.data >= 0
-        for turned in (False, True)[: 1 + task.may_turn[0]]:
-            fits = np.flatnonzero((positive != (task.plus ^ turned)[:, None]).sum(axis=0) == 0)
-            if len(fits):
-                return _alone(task, fits[:1], np.array([weight]), turned)
-    return None
-
-
-def pair(task: Task) -> Separator | None:
-    """A separating neuron with two links, if there is one."""
-    if task.data.shape[1] < 2:
-        return None
-    found = np.zeros(4, dtype=np.int64)
+def with_links(task: Task, links: int, deadline: Deadline | None = None) -> Separator | None:
+    """A separating neuron with just so many links, if there is one and it is found before the deadline."""
     order = _mixed_order(task.plus)
-    columns = np.ascontiguousarray(task.data[order].T)
-    turned = _pair(columns, task.plus[order], directions(task.bound), task.may_turn[0], found)
-    return None if turned < 0 else _alone(task, found[:2], found[2:], turned == 1)
-
-
-def triple(task: Task, deadline: Deadline | None = None) -> Separator | None:
-    """A separating neuron with three links, if there is one and it is found before the deadline."""
-    found = np.zeros(6, dtype=np.int64)
-    order = _mixed_order(task.plus)
-    columns = np.ascontiguousarray(task.data[order].T)
-    reach = _reach(columns, task.bound)
-    for first in range(len(columns)):
+    columns, plus = np.ascontiguousarray(task.data[order].T), task.plus[order]
+    # The most that so many further links can add to a row, or take from it.
+    sizes = -np.sort(-np.abs(columns), axis=0)[: links - 1]
+    reach = task.bound * np.cumsum(np.concatenate([np.zeros((1, len(plus)), dtype=np.int64), sizes]), axis=0)
+    inputs, values = np.zeros(links, dtype=np.int64), np.zeros(links, dtype=np.int64)
+    for first in range(len(columns) - links + 1):
         for turned in (False, True)[: 1 + task.may_turn[0]]:
             if deadline is not None and deadline.passed:
                 return None
-            if _triple(columns, task.plus[order] ^ turned, first, task.bound, *reach, found):
-                return _alone(task, found[:3], found[3:], turned)
+            inputs[0] = first
+            if _with_links(columns, plus ^ turned, task.bound, reach, inputs, values):
+                weights = np.zeros((len(columns), 1), dtype=np.int64)
+                weights[inputs, 0] = values
+                return Separator(weights, np.array([1]), turned)
     return None
+
+
+def joined(task: Task, links: int) -> bool:
+    """Whether a class of rows is covered by two neurons that have so many links together, and no other row is.
+
+    A neuron covers the rows on which it is +, or those on which it is -.
+    """
+    for few in range(1, links // 2 + 1):
+        one, other = _sides(task, few), _sides(task, links - few)
+        for wanted in (task.plus, ~task.plus):
+            inside = [sides[~(sides & ~wanted).any(axis=1)] for sides in (one, other)]
+            if any(inside[1][:, left].all(axis=1).any() for left in wanted & ~inside[0]):
+                return True
+    return False
+
+
+def _sides(task: Task, links: int) -> NDArray[np.bool_]:
+    """The rows that each neuron with so many links gives one sign, without repetition: shape (sides, rows)."""
+    values = np.delete(np.arange(-task.bound, task.bound + 1), task.bound)
+    weights = np.array(list(product(values, repeat=links)))
+    chosen = combinations(range(task.data.shape[1]), links)
+    none = np.zeros((0, len(task.plus)), dtype=bool)
+    positive = np.unique(np.concatenate([none, *(weights @ task.data[:, inputs].T >= 0 for inputs in chosen)]), axis=0)
+    return np.concatenate([positive, ~positive])
 
 
 def walked(
@@ -201,88 +202,50 @@ def stripped(task: Task, weights: Integers, turned: bool, seed: int = 0) -> Sepa
     return Separator(best[:, None], np.array([1]), turned)
 
 
-def _alone(task: Task, inputs: Integers, values: Integers, turned: bool) -> Separator:
-    weights = np.zeros((task.data.shape[1], 1), dtype=np.int64)
-    weights[inputs, 0] = values
-    return Separator(weights, np.array([1]), turned)
-
-
 def _mixed_order(plus: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Rows of both classes alternately: a neuron that fails does so within a few of them."""
     return np.argsort(np.where(plus, np.cumsum(plus), np.cumsum(~plus)), kind="stable")
 
 
 @njit(cache=True)
-def _pair(columns: Integers, plus: NDArray[np.bool_], weights: Integers, may_turn: bool, found: Integers) -> int:
-    """First pair of inputs and weights that separates: 0, or 1 if the signs are turned, or -1 if there is none."""
-    n, rows = columns.shape
-    for i in range(n):
-        for j in range(i + 1, n):
-            for q in range(len(weights)):
-                straight, turned = True, may_turn
-                for k in range(rows):
-                    if (weights[q, 0] * columns[i, k] + weights[q, 1] * columns[j, k] >= 0) == plus[k]:
-                        turned = False
-                    else:
-                        straight = False
-                    if not (straight or turned):
-                        break
-                if straight or turned:
-                    found[0], found[1], found[2], found[3] = i, j, weights[q, 0], weights[q, 1]
-                    return 0 if straight else 1
-    return -1
-
-
-@njit(cache=True)
-def _triple(
-    columns: Integers,
-    wanted: NDArray[np.bool_],
-    i: int,
-    bound: int,
-    highest: Integers,
-    lowest: Integers,
-    found: Integers,
+def _with_links(
+    columns: Integers, wanted: NDArray[np.bool_], bound: int, reach: Integers, inputs: Integers, values: Integers
 ) -> bool:
-    """Whether three inputs separate, the first of them given; ``highest`` and ``lowest``: see :func:`_reach`.
+    """Whether a neuron with ``len(inputs)`` links separates, the first of its inputs given.
 
-    For most weights, two inputs are enough to see that no third one can correct the wrong rows.
+    Depth first over inputs in ascending order and their weights; ``reach[m]`` is what m further links can change.
     """
     n, rows = columns.shape
-    for j in range(i + 1, n - 1):
-        for a in range(-bound, bound + 1):
-            for b in range(-bound, bound + 1):
-                if a == 0 or b == 0:
-                    continue
-                for side in range(2):
-                    possible = True
-                    for k in range(rows):
-                        base = a * columns[i, k] + b * columns[j, k]
-                        if base + highest[side, k] < 0 if wanted[k] else base + lowest[side, k] >= 0:
-                            possible = False
-                            break
-                    if not possible:
-                        continue
-                    for m in range(j + 1, n):
-                        for size in range(1, bound + 1):
-                            c = size if side == 0 else -size
-                            right = True
-                            for k in range(rows):
-                                y = a * columns[i, k] + b * columns[j, k] + c * columns[m, k]
-                                if (y >= 0) != wanted[k]:
-                                    right = False
-                                    break
-                            if right:
-                                found[0], found[1], found[2] = i, j, m
-                                found[3], found[4], found[5] = a, b, c
-                                return True
-    return False
-
-
-def _reach(columns: Integers, bound: int) -> tuple[Integers, Integers]:
-    """Most and least that one link can add to each row, with a positive and with a negative weight."""
-    ends = np.stack([columns, bound * columns])
-    low, high = ends.min(axis=(0, 1)), ends.max(axis=(0, 1))
-    return np.stack([high, -low]), np.stack([low, -high])
+    last = len(inputs) - 1
+    sums = np.zeros((last + 2, rows), np.int64)
+    depth = 0
+    values[0] = -bound - 1
+    while True:
+        values[depth] += 1
+        if values[depth] == 0:
+            values[depth] = 1
+        if values[depth] > bound:
+            if depth == 0:
+                return False
+            inputs[depth] += 1
+            values[depth] = -bound - 1
+            if inputs[depth] >= n - (last - depth):
+                depth -= 1
+            continue
+        possible = True
+        for k in range(rows):
+            y = sums[depth, k] + values[depth] * columns[inputs[depth], k]
+            sums[depth + 1, k] = y
+            more = reach[last - depth, k]
+            if y + more < 0 if wanted[k] else y - more >= 0:
+                possible = False
+                break
+        if possible:
+            if depth == last:
+                return True
+            depth += 1
+            inputs[depth] = inputs[depth - 1] + 1
+            values[depth] = -bound - 1
 
 
 @njit(cache=True)

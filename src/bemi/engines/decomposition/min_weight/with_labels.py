@@ -5,12 +5,13 @@ single link.  So the network is, for each output, the cheapest separator of its 
 (:mod:`bemi.engines.decomposition.min_weight.separators`) and one link per further layer.  With three codes, one output
 can also be derived from the two others' classes: a row is in the middle class if it is in neither of the others.
 
-The bound counts neurons that cannot be constant, and tries out what one or two inputs can tell apart; R53 to R56 in
-docs/certificates.md define the proof, and ``bemi.certificate.separators`` derives the bound.
+The bound counts neurons that cannot be constant, and tries out what neurons with few links can tell apart; R53 to R56
+in docs/certificates.md define the proof, and ``bemi.certificate.separators`` derives the bound.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -34,6 +35,12 @@ PROPOSALS_PER_NODE = 20_000
 
 PAIR_WORK, TRIPLE_WORK = 2 * 10**8, 10**6
 """Maximum pairs of inputs times weights for enumerating all pairs, and all triples; each takes at most a second."""
+
+LISTED_WORK = 2 * 10**7
+"""Maximum neurons times rows for enumerating neurons with three and more links as part of a proof."""
+
+MOST_LEAST = 5
+"""Up to so many links of one neuron the proof counts."""
 
 LARGEST_PAIR_BOUND = 500
 """Largest P for which all pairs of weights are enumerated; the checker has the same limit."""
@@ -120,22 +127,33 @@ class _Search:
         return bound + sum(s > 1 for s in least)
 
     def _least(self, plus: Mask) -> int:
-        """The fewest inputs that separate these rows: 1, 2, or 3 for three or more."""
+        """The fewest links of a neuron that separates these rows, or one more than two joined ones have together."""
         return self._smallest(plus)[1]
 
     def _smallest(self, plus: Mask) -> tuple[Separator | None, int]:
-        """A neuron with at most two links, if there is one, and a lower bound on the links."""
+        """A neuron with fewest links, if it has few, and a lower bound as :meth:`_least` returns it.
+
+        Three joined neurons have a link each and are joined by three, as many as one neuron with ``MOST_LEAST`` links
+        and one more.
+        """
         key = plus.tobytes()
         if key not in self._small:
-            task = self._task(plus, 1)
-            found, least = separators.single(task), 1
-            if found is None:
-                least = 2
-                if self.problem.weight_bound <= LARGEST_PAIR_BOUND and self._pairs_of_links() <= PAIR_WORK:
-                    found = separators.pair(task)
-                    least = 2 if found is not None else 3
+            task, least = self._task(plus, 1), 1
+            found: Separator | None = None
+            while least < MOST_LEAST and self._can_be_listed(least):
+                found = separators.with_links(task, least)
+                if found is not None or (self.layers > 1 and least > 2 and separators.joined(task, least - 1)):
+                    break
+                least += 1
             self._small[key] = found, least
         return self._small[key]
+
+    def _can_be_listed(self, links: int) -> bool:
+        """Whether all neurons with so many links can be tried, by the checker too."""
+        neurons = math.comb(len(self.live), links) * (2 * self.problem.weight_bound) ** links
+        if links > 2:
+            return neurons * len(self.data) <= LISTED_WORK
+        return links == 1 or (self.problem.weight_bound <= LARGEST_PAIR_BOUND and neurons <= PAIR_WORK)
 
     def _pairs_of_links(self) -> int:
         return len(self.live) ** 2 // 2 * (2 * self.problem.weight_bound) ** 2
@@ -191,8 +209,8 @@ class _Search:
         if known is None or known.cost > cost:
             short = min(proposals, 200_000)
             found = separators.walked(task, None, cost, most=cost, proposals=short, seed=limits.seed, deadline=deadline)
-            if found is None and self._pairs_of_links() <= TRIPLE_WORK:
-                found = separators.triple(task, deadline)
+            if found is None and least == 3 and self._pairs_of_links() <= TRIPLE_WORK:
+                found = separators.with_links(task, 3, deadline)
             if found is not None:
                 return found
         return separators.walked(task, known, cost, proposals=proposals, seed=limits.seed, deadline=deadline)

@@ -41,7 +41,7 @@ LEAST_PROGRESS = 0.1
 """Part of what is missing that a turn must contribute, or else it was idle."""
 
 WIDE_GAP = 0.1
-"""Gap up to which one idle turn is enough to give up, otherwise three; beyond it more time is the bound's."""
+"""Gap up to which two idle turns are enough to give up, otherwise three; beyond it more time is the bound's."""
 
 LINKS_SHARE = 0.6
 """Part of a time limit that the first search for fewer links may use; the rest is for the bound."""
@@ -100,7 +100,7 @@ def _take_turns(reduction: Reduction, tree: PatternTree, limits: Limits, clock: 
             return Outcome.LIMIT.sentence
         idle = idle + 1 if _stalled(before, (reduction.links, tree.bound), enough()) else 0
         patient = reduction.links - tree.bound > WIDE_GAP * reduction.links
-        if limits.seconds is not None and idle >= (3 if patient else 1):
+        if limits.seconds is not None and idle >= (3 if patient else 2):
             return "stopped because the links and their bound hardly improved any more"
         if tree.bound > before[1]:
             nodes *= 2

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +88,48 @@ class NeuronList:
         return cls(level, True, wrong[order], margins[order], margins[order], weights[:, order])
 
 
+class _Halves(NamedTuple):
+    """What the searches know of the two halves.
+
+    Columns of the first half's inputs and P; of the second half the sums of each weight vector, one per row of the
+    array, with its links, and how many have at most so many links; the lowest sum of each row of the data, the steps of
+    its thresholds, and by row and threshold which weight vectors reach it.
+    """
+
+    columns: Integers
+    bound: int
+    sums: Integers
+    links: Integers
+    up_to_links: Integers
+    lowest: Integers
+    steps: Integers
+    at_least: Words
+
+
+class _Entries(NamedTuple):
+    """What was found: a hash table of dichotomies, and for each its rows, value, margin and place."""
+
+    table: Integers
+    wrong: Words
+    values: Integers
+    margins: Integers
+    places: Integers
+
+    @classmethod
+    def empty(cls, room: int, words: int) -> _Entries:
+        """Room for so many."""
+        none = (np.zeros(room, np.int64) for _ in range(3))
+        return cls(np.full(2 * room, -1, dtype=np.int64), np.zeros((room, words), np.uint64), *none)
+
+    def grown(self, room: int) -> _Entries:
+        """The same with more room."""
+        larger, count = self.empty(room, self.wrong.shape[1]), len(self.values)
+        for old, new in zip(self[1:], larger[1:], strict=True):
+            new[:count] = old
+        _rehash(larger.table, larger.wrong, count)
+        return larger
+
+
 class AllWeights:
     """All weight vectors on given rows, tried as often as needed.
 
@@ -122,16 +165,17 @@ class AllWeights:
         links = np.count_nonzero(vectors, axis=1)
         self._second = np.argsort(links, kind="stable")
         self._columns, self._sums = columns[: self._first], vectors[self._second] @ columns[self._first :]
-        self._links = links[self._second]
-        self._up_to_links = np.searchsorted(self._links, np.arange(last + 1), side="right")
+        self._links: Integers = links[self._second]
         self._tests = 0
 
     @cached_property
-    def _tables(self) -> tuple[Integers, Integers, Words]:
+    def _halves(self) -> _Halves:
         lowest, highest = self._sums.min(axis=0), self._sums.max(axis=0)
         steps = np.maximum(1, -(-(highest - lowest + 1) // _THRESHOLDS))
         most = int(((highest - lowest) // steps).max()) + 2
-        return lowest, steps, _thresholds(np.ascontiguousarray(self._sums.T), lowest, steps, most)
+        at_least = _thresholds(np.ascontiguousarray(self._sums.T), lowest, steps, most)
+        up_to_links = np.searchsorted(self._links, np.arange(self._last + 1), side="right")
+        return _Halves(self._columns, self.bound, self._sums, self._links, up_to_links, lowest, steps, at_least)
 
     def _digits(self, places: Integers, inputs: int) -> Integers:
         """Weight vectors by their place in lexicographic order, one per row."""
@@ -218,7 +262,7 @@ class AllWeights:
         part, stop = 0, self.base**self._first
         ranked = targets[self._ranked].astype(np.int64)
         while part < stop:
-            part = _agree(self._columns, self.bound, *self._tables, self._sums, ranked, part, stop, state)
+            part = _agree(self._halves, ranked, part, stop, state)
             state[2] = 0
             if deadline.passed:
                 break
@@ -259,51 +303,30 @@ class AllWeights:
         deadline: Deadline,
         beaten: int = -(1 << 40),
     ) -> NeuronList:
-        words, slots, room = -(-self.rows // 64), 1 << 12, 1 << 11
-        halves = self._by_links if by_links and best else np.arange(self.base**self._first)
-        halves = halves if signs.any() else halves[halves >= len(halves) // 2]
-        table = np.full(slots, -1, dtype=np.int64)
-        wrong, values = np.zeros((room, words), np.uint64), np.zeros(room, np.int64)
-        margins, places = np.zeros(room, np.int64), np.zeros(room, np.int64)
-        part, within, count = 0, 0, 0
+        firsts = self._by_links if by_links and best else np.arange(self.base**self._first)
+        firsts = firsts if signs.any() else firsts[firsts >= len(firsts) // 2]
+        room, part, within, count = 1 << 11, 0, 0, 0
+        entries = _Entries.empty(room, -(-self.rows // 64))
         ranked = signs[self._ranked].astype(self._sums.dtype)
         state = np.array([max(level, 1 if by_links else beaten + 1), 0, beaten])
-        while part < len(halves):
-            part, within, count = _scan(
-                *(self._columns, self.bound, *self._tables, self._sums, self._links, self._up_to_links),
-                *(
-                    ranked,
-                    self._largest,
-                    halves,
-                    part,
-                    within,
-                    by_links,
-                    best,
-                    state,
-                    table,
-                    wrong,
-                    values,
-                    margins,
-                    places,
-                    count,
-                ),
-            )
+        how = by_links, best, self._largest
+        while part < len(firsts):
+            part, within, count = _scan(self._halves, firsts, part, within, ranked, *how, state, entries, count)
             if count == room:
                 if count >= most:
                     break
                 room *= 4
-                wrong, values = _grown(wrong, room), _grown(values, room)
-                margins, places = _grown(margins, room), _grown(places, room)
-                table = np.full(2 * room, -1, dtype=np.int64)
-                _rehash(table, wrong, count)
-            if part < len(halves) and deadline.passed:
+                entries = entries.grown(room)
+            if part < len(firsts) and deadline.passed:
                 break
             self._tests, state[1] = self._tests + int(state[1]), 0
         self._tests += int(state[1])
-        order = np.argsort(-values[:count], kind="stable")
+        wrong = entries.wrong[:count]
+        values, margins, places = (array[:count] for array in (entries.values, entries.margins, entries.places))
+        order = np.argsort(-values, kind="stable")
         return NeuronList(
             level,
-            part >= len(halves),
+            part >= len(firsts),
             self._in_order(wrong[order]),
             values[order],
             margins[order],
@@ -315,12 +338,6 @@ def seconds_needed(inputs: int, weight_bound: int) -> float:
     """About how long it takes to try all weights, with what comes before it."""
     vectors = (2 * weight_bound + 1.0) ** inputs / 2
     return _SECONDS_PER_VECTOR * vectors + _SECONDS_BEFORE * min(vectors, _DEAR)
-
-
-def _grown(array: NDArray, room: int) -> NDArray:
-    larger = np.zeros((room, *array.shape[1:]), dtype=array.dtype)
-    larger[: len(array)] = array
-    return larger
 
 
 @njit(cache=True, error_model="numpy")
@@ -374,43 +391,22 @@ def _margin(own, sums, signs, free, largest):
 
 
 @njit(cache=True, error_model="numpy")
-def _scan(
-    columns,
-    bound,
-    lowest,
-    steps,
-    at_least,
-    sums,
-    links,
-    up_to_links,
-    signs,
-    largest,
-    halves,
-    part,
-    within,
-    by_links,
-    best,
-    state,
-    table,
-    wrong,
-    values,
-    margins,
-    places,
-    count,
-):
+def _scan(halves, firsts, part, within, signs, by_links, best, largest, state, entries, count):
     """Try first halves from ``part`` on; ``state`` is the level, the number of tests, and what value is beaten.
 
     Returns where it stopped, first half and place in the second, and how many neurons there are.
     """
+    columns, bound, sums, links, up_to_links, lowest, steps, at_least = halves
+    table, wrong, values, margins, places = entries
     first, rows = columns.shape
     most, vectors = at_least.shape[1], sums.shape[0]
     left = np.empty(at_least.shape[2], np.uint64)
     own, found = np.empty(rows, sums.dtype), np.zeros(wrong.shape[1], np.uint64)
     last, used = up_to_links.shape[0] - 1, left.shape[0]
     mask, free, looked = np.uint64(table.shape[0] - 1), not signs.any(), 0
-    while part < halves.shape[0] and state[1] < _TESTS and looked < _LOOKS:
+    while part < firsts.shape[0] and state[1] < _TESTS and looked < _LOOKS:
         own[:] = 0
-        rest, linked = halves[part], 0
+        rest, linked = firsts[part], 0
         for i in range(first - 1, -1, -1):
             weight = rest % (2 * bound + 1) - bound
             rest //= 2 * bound + 1
@@ -421,7 +417,7 @@ def _scan(
         if by_links:
             others = min(last, -state[2] - 1 - linked)
             if others < 0:
-                return halves.shape[0], 0, count  # all that come have as many links
+                return firsts.shape[0], 0, count  # all that come have as many links
             used = (up_to_links[others] + 63) >> 6
         level = state[0]
         any_left = np.uint64(1)
@@ -474,7 +470,7 @@ def _scan(
                     for k in range(64 * v, min(rows, 64 * v + 64)):
                         word |= np.uint64(own[k] + sums[j, k] < 0) << np.uint64(k - 64 * v)
                     found[v] = word
-                place = halves[part] * vectors + j
+                place = firsts[part] * vectors + j
                 if best:
                     wrong[0] = found
                     values[0], margins[0], places[0], count = value, least, place, 1
@@ -513,12 +509,13 @@ def _scan(
 
 
 @njit(cache=True, error_model="numpy")
-def _agree(columns, bound, lowest, steps, at_least, sums, targets, part, end, state):
+def _agree(halves, targets, part, end, state):
     """Try first halves from ``part`` on; ``state`` is the most rows, the neuron's number, and the number of tests.
 
     Errors of 64 neurons at a time are counted in binary, one bit of each number in a word, from a start at which a
     carry tells that there are too many.
     """
+    columns, bound, sums, _, _, lowest, steps, at_least = halves
     first, rows = columns.shape
     most, vectors, words = at_least.shape[1], sums.shape[0], at_least.shape[2]
     planes = 1

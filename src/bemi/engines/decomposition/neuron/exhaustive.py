@@ -1,6 +1,7 @@
 """All weights of one neuron, tried one by one with turning back: exact, for few inputs and small weights.
 
-:func:`neurons` finds those with given signs on some rows and a margin above a level on all.  It fixes the weights one
+:func:`best_neuron` has given signs on some rows, a margin above a level on all, and the largest margin or the fewest
+links.  The search fixes the weights one
 after the other, each to all of its values, and keeps the smallest and the largest sum that each row may still get.  It
 turns back where a row can no longer have its sign, or no longer a sum of absolute value above the level.
 
@@ -149,83 +150,50 @@ MOST_MARGIN_NODES = 3_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Neurons:
-    """What a search found.
+class BestNeuron:
+    """What a search found: the best neuron, None if there is none, and whether there is no better one."""
 
-    Attributes
-    ----------
-    weights, margins
-        One column per neuron, and its smallest absolute sum.
-    complete
-        Whether there are no others, or, if there was no room for all, no better ones.
-    """
-
-    weights: Integers
-    margins: Integers
+    weights: Integers | None
     complete: bool
 
-    @property
-    def links(self) -> Integers:
-        """Non-zero weights of each neuron."""
-        return np.count_nonzero(self.weights, axis=0)
 
-
-def neurons(
+def best_neuron(
     data: Integers,
     signs: Integers,
     weight_bound: int,
     *,
     level: int = 0,
-    room: int = 1,
-    constant: bool = True,
     most_links: int | None = None,
     most_nodes: int = MOST_MARGIN_NODES,
-) -> Neurons:
-    """Neurons with these signs and a margin above ``level``; the best if there is not room for all.
-
-    The best are those with the largest margins, or with a limit on links those with the fewest.
+) -> BestNeuron:
+    """The neuron with these signs, a margin above ``level``, and the largest margin or the fewest links.
 
     Parameters
     ----------
     data, signs, weight_bound
         Rows, the sign that each must get or 0 if it may get either, and P.
-    level, room
-        Margins must be larger than this; how many neurons to return at most.
-    constant
-        Whether neurons that give all rows the same sign count.
+    level
+        The margin must be larger than this.
     most_links
-        How many weights may differ from 0; None if there is no limit.
+        How many weights may differ from 0; then the fewest links are best.  None for the largest margin.
     most_nodes
         When to give up.
     """
     order = input_order(data)
     columns = np.ascontiguousarray(data[:, order].T)
-    found = np.zeros((room, data.shape[1]), dtype=np.int64)
-    margins = np.zeros(room, dtype=np.int64)
-    scores = np.zeros(room, dtype=np.int64)
+    found = np.zeros(data.shape[1], dtype=np.int64)
     by_links = most_links is not None
     links = data.shape[1] if most_links is None else most_links
-    count, nodes = _search_margins(
-        columns,
-        signs.astype(np.int64),
-        weight_bound,
-        level,
-        links,
-        by_links,
-        constant,
-        most_nodes,
-        found,
-        margins,
-        scores,
-    )
-    weights = np.zeros((data.shape[1], count), dtype=np.int64)
-    weights[order] = found[:count].T
-    return Neurons(weights, margins[:count], nodes <= most_nodes)
+    limits = (weight_bound, level, links, by_links, most_nodes)
+    any_found, nodes = _search_margins(columns, signs.astype(np.int64), *limits, found)
+    weights = np.zeros(data.shape[1], dtype=np.int64)
+    weights[order] = found
+    return BestNeuron(weights if any_found else None, nodes <= most_nodes)
 
 
 @njit(cache=True, error_model="numpy")
-def _search_margins(columns, signs, bound, level, most_links, by_links, constant, most_nodes, found, margins, scores):
-    """Fill ``found`` and ``margins``; returns their number, and the nodes: more than ``most_nodes`` if it gave up."""
+def _search_margins(columns, signs, bound, level, most_links, by_links, most_nodes, found):
+    """Fill ``found``; returns whether there is a neuron, and the nodes: more than ``most_nodes`` if it gave up."""
     inputs, rows = columns.shape
     low, high = np.zeros((inputs + 1, rows), np.int64), np.zeros((inputs + 1, rows), np.int64)
     for k in range(rows):
@@ -234,7 +202,7 @@ def _search_margins(columns, signs, bound, level, most_links, by_links, constant
         low[0, k] = -high[0, k]
     trial = np.full(inputs + 1, -bound)
     links = np.zeros(inputs + 1, np.int64)
-    count, nodes, depth = 0, 0, 0
+    any_found, nodes, depth = False, 0, 0
     while depth >= 0:
         if trial[depth] > bound:
             depth -= 1
@@ -247,37 +215,26 @@ def _search_margins(columns, signs, bound, level, most_links, by_links, constant
         links[depth + 1] = links[depth] + (weight != 0)
         if links[depth + 1] > most_links:
             continue
-        lost, plus, minus = 0, 0, 0
+        lost = 0
         for k in range(rows):
             x = columns[depth, k]
             step = bound * abs(x)
             a, b = low[depth, k] + step + weight * x, high[depth, k] - step + weight * x
             low[depth + 1, k], high[depth + 1, k] = a, b
-            can_plus, can_minus = (b > level) & (signs[k] >= 0), (a < -level) & (signs[k] <= 0)
-            lost += not (can_plus | can_minus)
-            plus += can_plus
-            minus += can_minus
-        if lost > 0 or (not constant and (minus == 0 or plus == 0)):
+            lost += not ((b > level) & (signs[k] >= 0) | (a < -level) & (signs[k] <= 0))
+        if lost > 0:
             continue
         if depth + 1 < inputs:
             depth += 1
             trial[depth] = -bound
             continue
-        margin = abs(low[inputs, 0])
-        for k in range(1, rows):
-            margin = min(margin, abs(low[inputs, k]))
-        slot = count
-        if count == margins.shape[0]:
-            slot = np.argmin(scores)
-        else:
-            count += 1
-        margins[slot] = margin
-        scores[slot] = -links[inputs] if by_links else margin
+        any_found = True
         for i in range(inputs):
-            found[slot, i] = trial[i] - 1
-        if count == margins.shape[0]:
-            if by_links:
-                most_links = min(most_links, -scores.min() - 1)
-            else:
-                level = max(level, scores.min())
-    return count, nodes
+            found[i] = trial[i] - 1
+        if by_links:
+            most_links = links[inputs] - 1
+        else:
+            level = abs(low[inputs, 0])
+            for k in range(1, rows):
+                level = min(level, abs(low[inputs, k]))
+    return any_found, nodes

@@ -4,7 +4,7 @@ U(s) is the largest margin of a neuron that gives each row k the sign s_k, and M
 sign open.  R61 in docs/certificates.md defines the proofs.
 
 - If no input has both signs in the data, a constant neuron has the margin ``P min_k ||x^k||_1``, and none has more.
-- Under given signs of all rows, branch and bound on the weights by linear programs (``weight_tree.py``).
+- Under given signs of all rows, branch and bound on the weights by linear programs (``weight_trees.py``).
 - Few weights are all tried (``all_weights.py``), at a level that rises with each neuron that is found.
 - Otherwise a best-first search over the signs lists the dichotomies whose linear programs have larger margins than the
   best neuron (``shortlist.py``), and each has a tree over its weights.  Where that is too long for a proof it goes on
@@ -23,7 +23,7 @@ import numpy as np
 from bemi.engines.decomposition.neuron.all_weights import AllWeights, seconds_needed
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP, Signs
 from bemi.engines.decomposition.neuron.shortlist import Lister
-from bemi.engines.decomposition.neuron.weight_tree import WeightTree
+from bemi.engines.decomposition.neuron.weight_trees import WidestTree
 from bemi.exact import Integers
 from bemi.limits import Deadline
 
@@ -100,7 +100,7 @@ def widest(data: Integers, signs: Integers, weight_bound: int, deadline: Deadlin
 
 def _with_signs(data: Integers, signs: Integers, weight_bound: int, deadline: Deadline) -> Widest:
     """By branch and bound on the weights."""
-    tree = WeightTree(data, signs, weight_bound)
+    tree = WidestTree(data, signs, weight_bound)
     tree.grow(deadline)
     return Widest(tree.weights, tree.margin, tree.bound, tree.proof())
 
@@ -191,7 +191,7 @@ class _Dichotomies:
         key = signs.tobytes()
         if self._deadline.passed or (nodes is not None and key in self._points):
             return
-        tree = WeightTree(self._data, signs.astype(np.int64), self._weight_bound, self.margin)
+        tree = WidestTree(self._data, signs.astype(np.int64), self._weight_bound, self.margin)
         tree.grow(self._deadline, nodes)
         if tree.weights is not None:
             self.weights, self.margin = tree.weights, tree.margin

@@ -8,30 +8,21 @@ improves. Then one of them, or all, begin anew, each from the rows of a random p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from bemi.engines.decomposition.max_margin import few_splits
 from bemi.engines.decomposition.neuron.exhaustive import best_agreement
 from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers
 from bemi.limits import Deadline, Limits
 from bemi.network import Network, confidence_threshold, sign
 from bemi.problem.problem import Problem
+from bemi.stages.result import Outcome
 
 RESTARTS, RESTARTS_PER_NODE, RESTARTS_PER_SECOND = 90, 3, 60
 """How often neurons begin anew if there is no limit, and by the nodes or seconds of a limit.
 
 A core does about twice as many in a second for 160 rows of 13 inputs, so the clock rarely has a say in the result."""
 
-ALTERNATIONS = 3
-"""How often neurons are replaced, each time from the best network, until Max-Margin has a start."""
-
-MOST_PAIRS = 5
-"""Networks that are looked at for rows that two neurons can separate."""
-
-_PAIRS_SHARE = 0.3  # of the time left, for that
 _PATIENCE = 1  # rounds over all neurons without a gain before they begin anew
 _PART = 0.7  # of the rows for which a neuron is chosen at first
 _FIRST = 3  # restarts in which all neurons begin anew
@@ -41,52 +32,14 @@ _STRICT = 0.3  # share of climbs in which a row that needs a neuron must not get
 _ROOM = 4  # neurons among which one with few sums of 0 is chosen
 
 
-@dataclass(frozen=True, eq=False)
-class Alternated(Finding):
-    """The network, and whether Max-Margin has a start on its rows."""
-
-    startable: bool = False
-
-
-def search(problem: Problem, state: StageState, limits: Limits) -> Alternated:
-    """The strategy: the network with most confident rows on which Max-Margin has a start.
-
-    If it has none, the search goes on for a while: other networks may be confident on as many rows.
-    """
+def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
+    """The strategy: the network with most confident rows, and the fewest sums of 0 on these."""
     assert state.start is not None
-    restarts = restarts_within(state.limits)
-    deadline = limits.deadline()
-    network, startable = state.start, False
-    for seed in range(limits.seed, limits.seed + ALTERNATIONS):
-        networks = alternated(problem, network, restarts=restarts, seed=seed, deadline=deadline)
-        network, startable = best_for_max_margin(problem, networks, limits, state.clock)
-        if startable or deadline.passed or not few_splits.applicable(problem):
-            break
-    return Alternated(network, startable=startable)
-
-
-def best_for_max_margin(
-    problem: Problem, networks: list[Network], limits: Limits, clock: Deadline
-) -> tuple[Network, bool]:
-    """The network whose rows suit Max-Margin best, and whether it has a start on them.
-
-    Two neurons that separate the rows have much larger margins than three of which two are right.
-    """
-    startable: list[tuple[Network, Problem]] = []
-    others: list[tuple[Network, Problem]] = []
-    for network in networks:
-        seen = problem.rows(problem.confident_rows(network))
-        if clock.passed or len(startable) == MOST_PAIRS or not len(seen.data) or not few_splits.applicable(seen):
-            break
-        begun = few_splits.majority(seen, network, first_found=True, seed=limits.seed, deadline=clock)
-        (others if begun is None else startable).append((network, seen))
-    deadline = clock.share(_PAIRS_SHARE)
-    for network, seen in [*startable, *others][:MOST_PAIRS]:
-        if deadline.passed:
-            break
-        if few_splits.two_splits(seen, deadline, limits.seed).network is not None:
-            return network, True
-    return (startable[0][0], True) if startable else (networks[0], False)
+    network = alternated(
+        problem, state.start, restarts=restarts_within(state.limits), seed=limits.seed, deadline=limits.deadline()
+    )
+    message = "stopped after a local search; the bound is by prices of rows"
+    return Finding(network, outcome=Outcome.LOCAL, message=message)
 
 
 def restarts_within(limits: Limits) -> int:
@@ -96,10 +49,10 @@ def restarts_within(limits: Limits) -> int:
     return RESTARTS if limits.seconds is None else max(1, int(RESTARTS_PER_SECOND * limits.seconds))
 
 
-def alternated(problem: Problem, start: Network, *, restarts: int, seed: int, deadline: Deadline) -> list[Network]:
-    """Networks with equally many confident rows, at least as many as ``start``, on different rows.
+def alternated(problem: Problem, start: Network, *, restarts: int, seed: int, deadline: Deadline) -> Network:
+    """A network with at least as many confident rows as ``start``.
 
-    The first have the fewest sums of 0 on these rows, since Max-Margin allows none.
+    Among those with equally many it has the fewest sums of 0 on these rows, since Max-Margin allows none.
 
     Parameters
     ----------
@@ -127,7 +80,7 @@ def alternated(problem: Problem, start: Network, *, restarts: int, seed: int, de
         # The output weights of the start may be worse than those of new networks.
         kick = attempt >= _FIRST and search.rng.random() < _KICKS
         network = search.kicked(best) if kick else search.begin_anew(best)
-    return sorted(found.values(), key=search.worth, reverse=True)
+    return max(found.values(), key=search.worth)
 
 
 class _Alternation:

@@ -21,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.engines.decomposition.sat_margin.alternation import Alternated
 from bemi.engines.portfolio import Finding, StageState
 from bemi.exact import Integers, exact_product
 from bemi.jit import njit
@@ -38,12 +37,8 @@ PROPOSALS = 3_000_000
 PROPOSALS_PER_NODE = 2_000
 """How a node limit translates into proposals."""
 
-SHORT = 300_000
-"""Proposals if Max-Margin has a start already; they hardly ever find more."""
-
 _SOURCES = {
     None: "is the number of outputs",
-    "row-prices": "is by prices of rows",
     "last-layer": "is what the last layer allows",
 }
 _CHUNK = 50_000  # proposals between two looks at the clock
@@ -405,39 +400,19 @@ def _walk(task, weights, sums, cooling, rng, kept, best):
 
 
 def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
-    """The strategy for Sat-Margin: most confident outputs, then fewest sums of 0, so that Max-Margin has a start.
-
-    If it has one already, only more confident outputs count.
-    """
+    """The strategy for Sat-Margin: most confident outputs, then fewest sums of 0, so that Max-Margin has a start."""
     assert state.start is not None
-    alternated = state.findings.get("alternation")
-    startable = isinstance(alternated, Alternated) and alternated.startable
-    proposals = proposals_within(limits)
     network = most_confident(
         problem,
         state.start,
-        proposals=min(proposals, SHORT) if startable else proposals,
+        proposals=proposals_within(limits),
         seed=limits.seed,
         deadline=limits.deadline(),
         most=None if state.bound is None else int(state.bound),
     )
     source = _SOURCES[None if state.proof is None else state.proof["kind"]]
-    wanted = not startable or state.goal.better(state.goal.value(network), state.value)
-    return Finding(
-        network if wanted else None,
-        start=network,
-        outcome=Outcome.LOCAL,
-        message=f"stopped after a local search; the bound {source}",
-    )
-
-
-def repair(problem: Problem, state: StageState, limits: Limits) -> Finding:
-    """The strategy for Max-Margin: a network with margins, since Sat-Margin allows sums of 0."""
-    assert state.start is not None
-    network = with_margins(
-        problem, state.start, proposals=proposals_within(limits), seed=limits.seed, deadline=limits.deadline()
-    )
-    return Finding(None if state.goal.value(network) is None else network, start=network)
+    message = f"stopped after a local search; the bound {source}"
+    return Finding(network, start=network, outcome=Outcome.LOCAL, message=message)
 
 
 def proposals_within(limits: Limits) -> int:

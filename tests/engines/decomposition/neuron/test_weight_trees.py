@@ -10,7 +10,7 @@ from bemi.certificate import Rows
 from bemi.certificate.links import links_bound
 from bemi.engines.decomposition.neuron.few_links import forced_weights
 from bemi.engines.decomposition.neuron.linear_program import NeuronLP
-from bemi.engines.decomposition.neuron.link_tree import LinkTree
+from bemi.engines.decomposition.neuron.weight_trees import LinkTree
 
 
 @st.composite

@@ -1,21 +1,15 @@
-"""Max-Margin by listing all neurons, against brute force over all networks."""
+"""Which strategy settles what, and when the solver is asked."""
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from oracle import AllNetworks, tiny_problems
-from strategies import run_only
 
 from bemi.engines import Finding, initial_network, observed
 from bemi.engines.decomposition import engine
-from bemi.engines.decomposition.max_margin import enumeration as listing
 from bemi.limits import Limits
 from bemi.problem import Problem
-from bemi.stages import Outcome, get
+from bemi.stages import Outcome
 
 INFEASIBLE = Problem(
     np.array([[-4, -5, -4, 0], [0, -1, 1, 4], [3, -2, -2, 1], [0, 3, -1, -4], [3, -1, -2, 2]]),
@@ -26,44 +20,10 @@ INFEASIBLE = Problem(
 """Five dichotomies, none of which together give the codes without a sum of 0; solvers take minutes to find out."""
 
 
-@settings(max_examples=150, deadline=None)
-@given(problem=tiny_problems())
-def test_listing_equals_brute_force(problem):
-    best = AllNetworks.of(problem).best("mm")
-    found = run_only("mm", "enumeration", problem=problem, start=initial_network(problem), limits=Limits())
-    if not problem.hidden_layers:
-        assert found.bound in (None, get("mm").trivial_bound(problem))
-        return
-    assert found.objective == found.bound == best
-    assert found.outcome is (Outcome.INFEASIBLE if best is None else Outcome.OPTIMAL)
-
-
-def test_dichotomies_have_their_largest_margins():
-    rng = np.random.default_rng(0)
-    data = rng.integers(-9, 10, (6, 3))
-    listed = listing.Dichotomies.of(data, 2)
-    best: dict[tuple[int, ...], int] = {}
-    for weights in product(range(-2, 3), repeat=3):
-        sums = [sum(w * x for w, x in zip(weights, row, strict=True)) for row in data.tolist()]
-        if sums[0] > 0 and all(sums):
-            key = tuple(1 if s > 0 else -1 for s in sums)
-            best[key] = max(best.get(key, 0), min(map(abs, sums)))
-    assert dict(zip(map(tuple, listed.signs.T.tolist()), listed.margins.tolist(), strict=True)) == best
-    assert (listed.signs * (data @ listed.weights) >= listed.margins).all()
-    assert (np.diff(listed.margins) <= 0).all()
-
-
 def test_infeasibility_is_settled_by_the_list():
     with observed(without={"solver"}):
         found = engine.run("mm", INFEASIBLE, start=initial_network(INFEASIBLE), limits=Limits(seconds=30))
     assert found.outcome is Outcome.INFEASIBLE
-
-
-def test_without_time_nothing_is_claimed():
-    found = run_only(
-        "mm", "enumeration", problem=INFEASIBLE, start=initial_network(INFEASIBLE), limits=Limits(seconds=0.0)
-    )
-    assert found.outcome is Outcome.NOT_FOUND
 
 
 @pytest.mark.parametrize(("seconds", "solved"), [(0.2, False), (30.0, True)])
