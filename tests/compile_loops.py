@@ -9,6 +9,7 @@ from strategies import run_only
 
 from bemi import BeMiClassifier, FewBitClassifier
 from bemi.engines import initial_network
+from bemi.engines.decomposition.max_margin.nodes import Budget
 from bemi.engines.decomposition.max_margin.pairs import annealed_pair
 from bemi.engines.decomposition.max_margin.raising import raised
 from bemi.engines.decomposition.min_weight import separators
@@ -40,7 +41,7 @@ def main() -> None:
     _separators(rng.integers(0, 9, (8, 4)))
     walk.most_confident(problem, initial_network(problem), proposals=100)
     prices.priced_bound(problem, initial_network(problem), Deadline())
-    raised(problem, widest.network, seed=0, deadline=Deadline.after(0.1))
+    raised(problem, widest.network, budget=Budget(10), seed=0)
     best_neuron(problem.data, problem.codes[:, 0], 2)
     annealed_pair(problem.data, problem.codes[:, 0], 2, seed=0, deadline=Deadline.after(0.1))
     flat = replace(problem, hidden_layers=())

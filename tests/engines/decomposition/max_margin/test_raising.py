@@ -12,7 +12,7 @@ from bemi.engines.decomposition.max_margin.nodes import Budget
 from bemi.engines.decomposition.max_margin.raising import MOST_NEURONS, raised
 from bemi.engines.decomposition.max_margin.widening import widened
 from bemi.engines.decomposition.sat_margin.annealing import with_margins
-from bemi.limits import FOREVER, Limits
+from bemi.limits import Limits
 from bemi.problem import Problem, sum_of_margins
 
 
@@ -36,13 +36,13 @@ def test_margins_grow_and_seeds_repeat(hidden, weight_bound, monkeypatch):
         start = with_margins(problem, initial_network(problem), proposals=200_000)
         if (before := sum_of_margins(problem, start)) is None:
             continue
-        found = raised(problem, start, seed=seed, deadline=FOREVER)
+        found = raised(problem, start, budget=Budget(), seed=seed)
         after = sum_of_margins(problem, found)
         assert after is not None
         assert after >= before
         assert np.abs(found.weights[0]).max() <= weight_bound
         assert all(map(np.array_equal, found.weights[1:], start.weights[1:]))
-        again = raised(problem, start, seed=seed, deadline=FOREVER)
+        again = raised(problem, start, budget=Budget(), seed=seed)
         assert np.array_equal(found.weights[0], again.weights[0])
         grown += after > before
     assert grown
@@ -55,10 +55,10 @@ def test_several_neurons_change_where_one_alone_cannot():
         start = with_margins(problem, initial_network(problem), proposals=200_000)
         if sum_of_margins(problem, start) is None:
             continue
-        start = widened(problem, start, budget=Budget(None, FOREVER), limits=Limits())
+        start = widened(problem, start, budget=Budget(), limits=Limits())
         optimum = run_only("mm", "lists", problem=problem, start=start, limits=Limits()).bound
         value, higher = (
-            sum_of_margins(problem, network) for network in (start, raised(problem, start, seed=0, deadline=FOREVER))
+            sum_of_margins(problem, network) for network in (start, raised(problem, start, budget=Budget(), seed=0))
         )
         assert value <= higher <= optimum
         improved += higher > value
@@ -71,7 +71,7 @@ def test_several_outputs():
     signs = np.where(data @ rng.integers(-1, 2, (8, 2)) >= 0, 1, -1)
     problem = Problem(data, signs, (4,), 1)
     start = with_margins(problem, initial_network(problem), proposals=200_000)
-    found = raised(problem, start, seed=0, deadline=FOREVER)
+    found = raised(problem, start, budget=Budget(), seed=0)
     before, after = sum_of_margins(problem, start), sum_of_margins(problem, found)
     assert before is not None
     assert after is not None
@@ -81,4 +81,4 @@ def test_several_outputs():
 def test_wide_layers_come_back_as_they_are():
     problem = noisy(0, (MOST_NEURONS + 1,), 1)
     start = with_margins(problem, initial_network(problem), proposals=200_000)
-    assert raised(problem, start, seed=0, deadline=FOREVER) is start
+    assert raised(problem, start, budget=Budget(), seed=0) is start

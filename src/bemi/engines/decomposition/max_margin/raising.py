@@ -18,15 +18,18 @@ import math
 
 import numpy as np
 
+from bemi.engines.decomposition.max_margin.nodes import Budget
 from bemi.engines.decomposition.max_margin.search import distinct_rows
 from bemi.exact import Integers
 from bemi.jit import njit
-from bemi.limits import Deadline
 from bemi.network import Network, sign
 from bemi.problem.problem import Problem
 
 PROPOSALS, PATIENCE = 100_000, 30
 """Proposals of a walk, and walks without larger margins after which the search ends."""
+
+NODES = 5
+"""Nodes of a budget that a walk takes."""
 
 MOST_NEURONS = 8
 """First-layer neurons up to which all their patterns are tried."""
@@ -36,25 +39,28 @@ _RISES = (0.0, 0.1, 0.3)  # by which part of its margin a target rises, but at l
 _ALL, _FALL = 0.5, 0.5  # how often all targets rise, and how often another one falls
 
 
-def raised(problem: Problem, start: Network, *, seed: int, deadline: Deadline) -> Network:
+def raised(problem: Problem, start: Network, *, budget: Budget, seed: int) -> Network:
     """A network with at least the sum of margins of ``start``, which has margins and a hidden layer."""
     problem = distinct_rows(problem)
     live = problem.live
     rows, first = problem.data[:, live], start.weights[0][live].copy()
     if first.shape[1] > MOST_NEURONS:
         return start
-    codes, which = np.unique(problem.codes, axis=0, return_inverse=True)
+    codes, which, counts = np.unique(problem.codes, axis=0, return_inverse=True, return_counts=True)
+    rows = rows[np.argsort(which.reshape(-1), kind="stable")]
     upper = Network(start.weights[1:], start.weight_bound)
     patterns, ends = _accepted(upper, sign(rows @ first), codes)
-    of_row = np.stack([ends[which.reshape(-1)], ends[which.reshape(-1) + 1]], axis=1)
+    row_ends = np.cumsum([0, *counts])
+    groups = np.stack([row_ends[:-1], row_ends[1:], ends[:-1], ends[1:]], axis=1)
     rng = np.random.default_rng(seed)
     columns, scale = np.ascontiguousarray(rows.T), float(np.abs(rows).mean())
     margins, idle = np.abs(rows @ first).min(axis=0), 0
-    while idle < PATIENCE and not deadline.passed:
+    while idle < PATIENCE and not budget.spent:
+        budget.used += NODES
         targets, walked = _higher(margins, rng), first.copy()
         sums = np.ascontiguousarray((rows @ walked).T)
         heat = _HOT * scale, _COLD * scale
-        accepted = patterns, of_row
+        accepted = patterns, groups
         if _walk(columns, problem.weight_bound, walked, sums, targets, *accepted, PROPOSALS, *heat, rng):
             first, margins, idle = walked, np.abs(sums).min(axis=1), 0
         else:
@@ -94,37 +100,36 @@ _MUCH = 1 << 60
 
 
 @njit(cache=True)
-def _walk(columns, bound, first, sums, targets, patterns, of_row, proposals, hot, cold, rng):
+def _walk(columns, bound, first, sums, targets, patterns, groups, proposals, hot, cold, rng):
     """Walk until no row costs anything; changes weights and sums in place, and returns whether it got there.
 
-    ``of_row`` says where the patterns begin and end that each row may show.
+    ``groups`` has for each code its first and last row and its first and last pattern.  Loops over the rows of a group
+    are innermost, without branches, so that the compiler can compute several rows at once.
     """
     inputs, neurons = first.shape
     rows = columns.shape[1]
     # What each row lacks if a neuron is to be positive or negative, in all by pattern, and at least.
     lacks = np.zeros((2, neurons, rows), np.int64)
-    by_pattern = np.zeros((rows, patterns.shape[0]), np.int64)
-    costs = np.zeros(rows, np.int64)
-    total = 0
-    for k in range(rows):
-        for j in range(neurons):
-            if targets[j]:
-                lacks[0, j, k] = max(0, targets[j] - sums[j, k])
-                lacks[1, j, k] = max(0, targets[j] + sums[j, k])
-        for p in range(of_row[k, 0], of_row[k, 1]):
+    by_pattern = np.zeros((patterns.shape[0], rows), np.int64)
+    costs = np.full(rows, _MUCH)
+    for j in range(neurons):
+        for k in range(rows):
+            lacks[0, j, k] = max(0, targets[j] - sums[j, k])
+            lacks[1, j, k] = max(0, targets[j] + sums[j, k])
+    for begin, end, first_pattern, last_pattern in groups:
+        for p in range(first_pattern, last_pattern):
             for j in range(neurons):
-                by_pattern[k, p] += lacks[patterns[p, j], j, k]
-        costs[k] = by_pattern[k, of_row[k, 0] : of_row[k, 1]].min()
-        total += costs[k]
-    moves, tried = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
+                by_pattern[p] += lacks[patterns[p, j], j]
+            for k in range(begin, end):
+                costs[k] = min(costs[k], by_pattern[p, k])
+    total = costs.sum()
+    moved, tried = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
+    changes = np.zeros((2, rows), np.int64)
     rate = math.log(cold / hot) / proposals
     for n in range(proposals):
         if total == 0:
             return True
-        j = int(rng.random() * neurons)
-        if not targets[j]:
-            continue
-        i = int(rng.random() * inputs)
+        i, j = int(rng.random() * inputs), int(rng.random() * neurons)
         by = int(rng.random() * 2 * bound) - bound - first[i, j]
         if by >= 0:
             by += 1  # any other value
@@ -135,30 +140,32 @@ def _walk(columns, bound, first, sums, targets, patterns, of_row, proposals, hot
             if second == i or abs(first[second, j] + by_second) > bound:
                 continue
         most = total - hot * math.exp(rate * n) * math.log(1.0 - rng.random())
-        cost = total
+        target = targets[j]
         for k in range(rows):
-            moves[k] = by * columns[i, k] + by_second * columns[second, k]
-            tried[k] = costs[k]
-            if moves[k]:
-                moved = sums[j, k] + moves[k]
-                if_positive = max(0, targets[j] - moved) - lacks[0, j, k]
-                if_negative = max(0, targets[j] + moved) - lacks[1, j, k]
-                least = _MUCH
-                for p in range(of_row[k, 0], of_row[k, 1]):
-                    least = min(least, by_pattern[k, p] + (if_negative if patterns[p, j] else if_positive))
-                tried[k] = least
-                cost += least - costs[k]
+            moved[k] = sums[j, k] + by * columns[i, k] + by_second * columns[second, k]
+            changes[0, k] = max(0, target - moved[k]) - lacks[0, j, k]
+            changes[1, k] = max(0, target + moved[k]) - lacks[1, j, k]
+            tried[k] = _MUCH
+        cost = 0
+        for begin, end, first_pattern, last_pattern in groups:
+            for p in range(first_pattern, last_pattern):
+                change = changes[patterns[p, j]]
+                for k in range(begin, end):
+                    tried[k] = min(tried[k], by_pattern[p, k] + change[k])
+        for k in range(rows):
+            cost += tried[k]
         if cost > most:
             continue
         first[i, j] += by
         first[second, j] += by_second
         total = cost
         for k in range(rows):
-            if moves[k]:
-                sums[j, k] += moves[k]
-                positive, negative = max(0, targets[j] - sums[j, k]), max(0, targets[j] + sums[j, k])
-                for p in range(of_row[k, 0], of_row[k, 1]):
-                    by_pattern[k, p] += negative - lacks[1, j, k] if patterns[p, j] else positive - lacks[0, j, k]
-                lacks[0, j, k], lacks[1, j, k] = positive, negative
-                costs[k] = tried[k]
+            sums[j, k] = moved[k]
+            lacks[0, j, k] += changes[0, k]
+            lacks[1, j, k] += changes[1, k]
+        for begin, end, first_pattern, last_pattern in groups:
+            for p in range(first_pattern, last_pattern):
+                change = changes[patterns[p, j]]
+                for k in range(begin, end):
+                    by_pattern[p, k] += change[k]
     return total == 0

@@ -63,7 +63,9 @@ def search(problem: Problem, state: StageState, limits: Limits) -> Finding:
             start = with_margins(problem, known, proposals=proposals, seed=seed, deadline=clock)
         if sum_of_margins(problem, start) is None:
             continue
-        start = raised(problem, start, seed=seed, deadline=clock.share(_RAISING_SHARE))
+        part = budget.part(_RAISING_SHARE)
+        start = raised(problem, start, budget=part, seed=seed)
+        budget.used += part.used
         part = budget.part(_WIDENING_SHARE)
         wider = widened(problem, start, budget=part, limits=replace(limits, seed=seed))
         budget.used += part.used
