@@ -161,11 +161,12 @@ class AllWeights:
         self._largest = weight_bound * int(norms.max(initial=0)) + 1
         kind = np.int32 if self._largest < 2**31 else np.int64
         columns = np.ascontiguousarray(data[np.ix_(self._ranked, self._order)].T.astype(kind))
-        vectors = self._digits(np.arange(self.base**last), last).astype(kind)
+        vectors: Integers = self._digits(np.arange(self.base**last), last).astype(kind)
         links = np.count_nonzero(vectors, axis=1)
         self._second = np.argsort(links, kind="stable")
-        self._columns, self._sums = columns[: self._first], vectors[self._second] @ columns[self._first :]
-        self._links: Integers = links[self._second]
+        self._columns = columns[: self._first]
+        self._sums: Integers = vectors[self._second] @ columns[self._first :]
+        self._links = links[self._second]
         self._tests = 0
 
     @cached_property
