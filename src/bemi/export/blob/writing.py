@@ -397,7 +397,7 @@ def _decision(make: str) -> list[str]:
     code = [runtime(name) for name in ("pair.c", "elected_sets.c", "sets.c", "pairs.c")]
     heads = ["", "", head.format("sets"), head.format("pairs")]
     made = [Template(text).substitute(none, head=own) for text, own in zip(code, heads, strict=True)]
-    text = "\n".join(made).replace("&state", "state")
+    text = "\n".join(made)
     for array, memory in (
         ("uint16_t counts", "uint16_t *const counts"),
         ("bemi_class_t met", "bemi_class_t *const met"),

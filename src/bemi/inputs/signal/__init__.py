@@ -196,6 +196,11 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         return np.concatenate([made, np.zeros((self.n_outputs - len(made), made.shape[1]), dtype=np.int64)])
 
     @property
+    def level_summaries(self) -> list[int]:
+        """Positions, in the sums, of how high each channel is."""
+        return [2 * place + 1 for place, difference in enumerate(self.layout_.differences) if difference.order == 0]
+
+    @property
     def count_shift(self) -> int:
         """Shift of a count, so that it fits eight bits."""
         return max(0, self.layout_.time.bit_length() - 8)
