@@ -5,7 +5,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 from sklearn.datasets import load_digits, load_iris, load_wine
@@ -69,6 +69,15 @@ def with_transform(classifier, transform):
     ensemble = classifier.ensemble_
     copied.ensemble_ = replace(ensemble, inputs=replace(ensemble.inputs, transform=transform))
     return copied
+
+
+def _by_margins(classifier):
+    """The classifier with margins that count, whatever training chose."""
+    ensemble = classifier.ensemble_
+    sizes = np.median(np.abs(ensemble.scores(waves(24, *ensemble.inputs.transform.window_shape)[0])), axis=0)
+    margins = {"halvings": np.log2(sizes / 32).astype(int), "usual_margin": 50, "weights": np.array([33, 20])}
+    classifier.ensemble_ = replace(ensemble, known_ranges=replace(ensemble.known_ranges, **margins))
+    return classifier
 
 
 def _digits(classes=10, per_class=4):
@@ -165,6 +174,9 @@ MODELS = {
     ),
     "unknown images": lambda: _fitted(*_digits(5, 12), soft=True, inputs=IntegerHog(orientations=8), reject=0.4),
     "unknown windows": lambda: _signals(33, 2, settings={"weight_bound": 15, "reject": 0.4}),
+    "unknown windows, by margins, too": lambda: _by_margins(
+        _signals(33, 2, classes=3, settings={"weight_bound": 7, "reject": 0.4})
+    ),
     "probabilities of unknown windows": lambda: _signals(
         40, 2, rocket=84, settings={"probabilities": True, "reject": 0.4}
     ),
@@ -209,8 +221,10 @@ def voted(classifier, integers):
     if ranges is None:
         return outcome
     inputs = classifier.ensemble_.inputs
-    values = values_of(inputs, integers)
-    strange = [strangeness(ranges, *row) for row in zip(values.tolist(), outcome.label.tolist(), strict=True)]
+    rows = zip(
+        values_of(inputs, integers).tolist(), outcome.label.tolist(), scores_of(classifier, integers), strict=True
+    )
+    strange = [strangeness(ranges, *row) for row in rows]
     return replace(outcome, label=np.where(np.array(strange) > ranges.threshold, -1, outcome.label))
 
 
@@ -266,14 +280,37 @@ def values_of(inputs, integers):
     return np.stack(values, axis=1).astype(np.int64)
 
 
-def strangeness(ranges, values, label):
-    """How far one row of such values is outside the ranges of a class."""
-    total = 0
+def scores_of(classifier, integers):
+    """Scores of all networks; none if they have hidden layers."""
+    ensemble = classifier.ensemble_
+    data = ensemble.inputs.transformed(integers)
+    if len(ensemble.layers) > 2:
+        return np.zeros((len(data), 0), dtype=int)
+    return np.concatenate([network.pre_activations(data)[0] for network in ensemble.networks], axis=1)
+
+
+def strangeness(ranges, values, label, scores):
+    """How unlike a class one row with such values and scores is."""
+    if label < 0:
+        return 0
+    features, outside = features_of(ranges, values), 0
     for feature, start, shift, (low, high) in zip(
-        features_of(ranges, values), ranges.starts, ranges.shifts, ranges.steps[label], strict=True
+        features, ranges.starts, ranges.shifts, ranges.steps[label], strict=True
     ):
-        total += max(0, start + low * 2**shift - feature, feature - start - high * 2**shift)
-    return 0 if label < 0 else total
+        outside += max(0, start + low * 2**shift - feature, feature - start - high * 2**shift)
+    lacking = distance = 0
+    if len(ranges.halvings):
+        pairs = list(combinations(range(len(ranges.steps)), 2))
+        towards = [
+            (int(score) if pair[0] == label else -int(score)) // 2 ** int(halved)
+            for pair, score, halved in zip(pairs, scores, ranges.halvings, strict=True)
+            if label in pair
+        ]
+        lacking = max(0, ranges.usual_margin - max(0, min(127, *towards)))
+    if len(ranges.examples):
+        own = [features[place] for place in ranges.looked_at]
+        distance = min(sum(abs(a - b) for a, b in zip(own, other, strict=True)) for other in ranges.examples.tolist())
+    return 64 * outside + int(ranges.weights[0]) * lacking + int(ranges.weights[1]) * distance
 
 
 def expected(classifier, integers):
@@ -294,5 +331,4 @@ def rejecting():
 def expected_probabilities(classifier, integers):
     """Probabilities of the classes in 65536ths that Python gives."""
     ensemble = classifier.ensemble_
-    scores = [network.pre_activations(ensemble.inputs.transformed(integers))[0] for network in ensemble.networks]
-    return ensemble.probabilities.of_scores(np.concatenate(scores, axis=1))
+    return ensemble.probabilities.of_scores(scores_of(classifier, integers))

@@ -31,9 +31,9 @@ def write_atomically(files: dict[Path, bytes]) -> None:
         raise
 
 
-def write_texts(folder: str | os.PathLike, texts: Mapping[str, str]) -> None:
-    """Write texts by the names of their files to a folder, which is created if necessary."""
-    files = {Path(folder) / name: text.encode() for name, text in texts.items()}
+def write_files(folder: str | os.PathLike, contents: Mapping[str, str | bytes]) -> None:
+    """Write texts or bytes by the names of their files to a folder, which is created if necessary."""
+    files = {Path(folder) / name: c.encode() if isinstance(c, str) else c for name, c in contents.items()}
     for file in files:
         file.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(files)

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from exported_models import strangeness, values_of, waves
+from exported_models import scores_of, strangeness, values_of, waves
 from sklearn.datasets import load_iris, load_wine
 from soft_margins import soft_margins
 
@@ -110,10 +110,8 @@ def test_strangeness_is_what_the_documentation_says():
     labels = ensemble.votes(X + np.linspace(0, 3, len(X))[:, None]).label
     own = classifier.strangeness(X + np.linspace(0, 3, len(X))[:, None])
     given = labels >= 0
-    found = [
-        strangeness(ensemble.known_ranges, row, label)
-        for row, label in zip(readings[given], labels[given], strict=True)
-    ]
+    rows = zip(readings[given], labels[given], scores_of(classifier, readings[given]), strict=True)
+    found = [strangeness(ensemble.known_ranges, *row) for row in rows]
     assert found == own[given].tolist()
     assert given.any()
     assert (own[~given] > ensemble.known_ranges.threshold).all()
@@ -128,8 +126,9 @@ def test_windows_are_judged_by_how_wide_and_how_high_their_levels_and_difference
     ensemble = classifier.ensemble_
     new = np.concatenate([X[60:], 2 * X[60:]])
     labels = np.searchsorted(classifier.classes_, plain.predict(new))
-    values = values_of(ensemble.inputs, ensemble.inputs.checked(new))
-    found = [strangeness(ensemble.known_ranges, row, label) for row, label in zip(values, labels, strict=True)]
+    readings = ensemble.inputs.checked(new)
+    rows = zip(values_of(ensemble.inputs, readings), labels, scores_of(classifier, readings), strict=True)
+    found = [strangeness(ensemble.known_ranges, *row) for row in rows]
     assert found == classifier.strangeness(new).tolist()
     assert len(set(found)) > 10
 

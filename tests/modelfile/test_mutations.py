@@ -45,6 +45,7 @@ def models() -> dict[str, Classifier]:
         "chances": soft_margins(**SOFT, weight_bound=7, probabilities=True).fit(DATA, CLASSES),
         "card": ScorecardClassifier(2, monotone={1: 1}, node_limit=1, time_limit=None).fit(DATA, CLASSES),
         "hog": soft_margins(**SOFT, inputs=IntegerHog(orientations=8)).fit(digits[:20].astype(int), labels[:20]),
+        "rejecting": soft_margins(**SOFT, reject=0.4).fit(DATA / 7, CLASSES),
         "some": BeMiClassifier(**FAST, subsets=[(0, 2), (1, 2)], max_per_class=1).fit(DATA, CLASSES),
         "chosen": BeMiClassifier(**FAST, subsets=2, copies=NoiseScenarios(0.8, 4), random_state=3).fit(DATA, CLASSES),
         "images": BeMiClassifier(**FAST, copies=ImageScenarios(shifts=(1,), noise=(0.1,))).fit(

@@ -544,6 +544,17 @@ def saved(tmp_path, **parameters) -> bytes:
         ({"copies": NoiseScenarios()}, ("selection", "copies", "name"), "x", "one of images, deformations, noise"),
         ({"copies": NoiseScenarios()}, ("networks", 0, "added"), [5], "an added row must be an integer in 6"),
         ({"copies": NoiseScenarios()}, ("networks", 0, "added"), [9, 8], "added rows must be sorted and unique"),
+        (SOFT | {"reject": 0.4}, ("known_ranges", "halvings"), [1], "halvings must be those of all pairs"),
+        (SOFT | {"reject": 0.4}, ("known_ranges", "halvings"), [1, 32, 1], "a number of halvings must be an integer"),
+        (SOFT | {"reject": 0.4}, ("known_ranges", "usual_margin"), 128, "usual_margin must be an integer in 0..127"),
+        (
+            SOFT | {"reject": 0.4},
+            ("known_ranges", "looked_at"),
+            [99],
+            "a feature of examples must be an integer in 0..",
+        ),
+        (SOFT | {"reject": 0.4}, ("known_ranges", "examples"), [[]], "examples must be a list of 0 values"),
+        (SOFT | {"reject": 0.4}, ("known_ranges", "weights"), [0, 2**16], "a weight must be an integer in 0..32768"),
         ({"ties": "abstain"}, ("classes",), [-1, 0, 1], "needs that label for unclassified rows"),
     ],
 )

@@ -188,7 +188,7 @@ def test_the_reason_says_what_decided():
 
 
 def test_an_order_counts_equal_scores_half():
-    answers = Answers(np.zeros(5, int), np.array([[3.0], [1.0], [1.0], [0.0], [9.0]]), np.array([[0, 1]]))
+    answers = Answers(np.zeros(5, int), np.array([[3.0], [1.0], [1.0], [0.0], [9.0]]), np.array([[0, 1]]), np.ones(1))
     targets, weights = np.array([0, 0, 1, 1, 2]), np.array([1.0, 1.0, 3.0, 1.0, 1.0])
     assert answers.in_order(targets, weights).tolist() == [1.0, (1.5 + 1) / 4, 0.75, 1.0, 0.5]
 

@@ -306,11 +306,16 @@ class Ensemble:
         )
         if self.known_ranges is None:
             return outcome
-        values = values_of(self.inputs, rows, np.concatenate(pieces))
-        return replace(outcome, label=self.known_ranges.known(values, outcome.label))
+        strange = self._strangeness(rows, np.concatenate(pieces), outcome.label) > self.known_ranges.threshold
+        return replace(outcome, label=np.where(strange, ABSTAIN, outcome.label))
+
+    def _strangeness(self, rows: NDArray, inputs: Integers, labels: Integers) -> Integers:
+        assert self.known_ranges is not None
+        scores = self._scores_of(Rows(inputs)) if self.known_ranges.needs_scores else None
+        return self.known_ranges.strangeness(values_of(self.inputs, rows, inputs), labels, scores)
 
     def strangeness(self, X: ArrayLike) -> Integers:
-        """How far each row is outside the ranges of the class that the networks give it.
+        """How unlike the class that the networks give it each row is (:mod:`bemi.ensemble.unknown`).
 
         Rows above ``known_ranges.threshold`` are unknown.  ValueError for an ensemble that labels every row.
 
@@ -325,9 +330,7 @@ class Ensemble:
             raise ValueError("this model labels every row; train it with reject=0.05")
         labels = replace(self, known_ranges=None).votes(X).label
         rows = self.inputs.checked(X)
-        return np.concatenate(
-            [self.known_ranges.strangeness(values_of(self.inputs, rows[p]), labels[p]) for p in _pieces(len(rows))]
-        )
+        return np.concatenate([self._strangeness(rows[p], self.inputs(rows[p]), labels[p]) for p in _pieces(len(rows))])
 
     def votes_by_network(self, X: ArrayLike) -> Integers:
         """The class index that each network votes for on each row, shape (rows, networks).

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bemi.ensemble.ensemble import Ensemble, ensemble_of
-from bemi.ensemble.unknown import KnownRanges, values_of
+from bemi.ensemble.unknown import OUTSIDE, KnownRanges, values_of
 from bemi.exact import Integers
 from bemi.problem.problem import ABSTAIN
 
@@ -86,7 +86,8 @@ def predict_learned(model: Any, X: ArrayLike, learned: Sequence[LearnedClass]) -
         nearest, chosen = np.where(nearer, apart, nearest), np.where(nearer, number, chosen)
         first = np.where(nearer[:, None], one.centre - (high - low), first)
         last = np.where(nearer[:, None], one.centre + (high - low), last)
-    strangeness = np.maximum(0, np.maximum(first - features, features - last)).sum(axis=1)
+    apart = np.maximum(0, np.maximum(first - features, features - last)).sum(axis=1)
+    strangeness = np.where(chosen == labels, ensemble.strangeness(X), OUTSIDE * apart)
     return np.where(strangeness > ranges.threshold, ABSTAIN, chosen)
 
 

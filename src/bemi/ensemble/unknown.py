@@ -2,9 +2,10 @@
 
 A row is looked at through *features*: the columns of a table, summaries of a window, or else inputs of the networks,
 and halves of sums or differences of two of these.  Each class has a range of every feature.  The strangeness of a row
-is the sum of how far its features are outside the ranges of the class that the networks give it; if that exceeds a
-threshold, the row is unknown.  Everything is integer arithmetic of 32 bits, so that C, ONNX and JavaScript reject the
-same rows.
+is the sum of how far its features are outside the ranges of the class that the networks give it, of how far its scores
+fall short of usual ones, and of how far it is from the nearest of some training rows, as far as these two help; if it
+exceeds a threshold, the row is unknown.  Everything is integer arithmetic of 32 bits, so that C, ONNX and JavaScript
+reject the same rows.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from bemi.checks import listed, members, whole
+from bemi.ensemble.subsets import class_subsets
 from bemi.exact import Integers, exact_product
 from bemi.inputs.fixed_point import LARGEST_READING, MISSING
 from bemi.inputs.inputs import Inputs
@@ -34,6 +36,15 @@ MOST_SINGLE, MOST_PAIRS = 64, 32
 
 IS_LEVEL = 127
 """In place of an exponent: the reading numbers a level, and only a level that training did not have is outside."""
+
+MOST_EXAMPLES = 96
+"""Bytes of the training rows that new ones are compared with."""
+
+MOST_MARGINS = 255
+"""Networks whose margins may count: the sums of more of them would not fit on a small device's stack."""
+
+OUTSIDE, MOST_WEIGHT = 64, 2**15
+"""Weight of what is outside the ranges, and the largest of other weights."""
 
 LARGEST_SHARE = 0.5
 """Of known rows that may be rejected."""
@@ -60,6 +71,15 @@ class KnownRanges:
         The ends of the ranges of a feature are ``start + (step << shift)``.
     steps
         Lowest and highest step of each class and feature, shape (classes, features, 2).
+    halvings
+        How often the score of each network is halved to become a margin; empty if margins do not count.
+    usual_margin
+        Smaller margins of the class are strange.
+    looked_at, examples
+        Single features that examples are compared by, and these features of some training rows, shape (examples,
+        features); both empty if none are compared.
+    weights
+        Of the lack of margin and of the distance from the nearest example.
     threshold
         A row is unknown if its strangeness is larger.
     asked
@@ -80,6 +100,11 @@ class KnownRanges:
     starts: Integers
     shifts: Integers
     steps: Integers
+    halvings: Integers
+    usual_margin: int
+    looked_at: Integers
+    examples: Integers
+    weights: Integers
     threshold: int
     asked: float
     tested: int
@@ -102,15 +127,33 @@ class KnownRanges:
         single = single_features(values[:, self.positions], self.centres, self.exponents)
         return np.concatenate([single, pair_features(single, self.pairs, self.sums)], axis=1)
 
-    def strangeness(self, values: Integers, labels: Integers) -> Integers:
-        """Sum of how far the features are outside the ranges of these classes; 0 for rows without a label."""
-        features, (low, high) = self.features(values), self.ranges
-        outside = np.maximum(0, np.maximum(low[labels] - features, features - high[labels]))
-        return np.where(labels == ABSTAIN, 0, outside.sum(axis=1))
+    @property
+    def needs_scores(self) -> bool:
+        """Whether strangeness depends on the scores of the networks."""
+        return len(self.halvings) > 0
 
-    def known(self, values: Integers, labels: Integers) -> Integers:
-        """The labels, without those of unknown rows."""
-        return np.where(self.strangeness(values, labels) > self.threshold, ABSTAIN, labels)
+    def parts(self, values: Integers, labels: Integers, scores: Integers | None) -> tuple[Integers, Integers, Integers]:
+        """How far the features are outside the ranges of these classes, how much the margins of the classes are below
+        the usual one, and the distance from the nearest example; 0 for rows without a label.
+
+        Scores are those of the networks of all pairs of classes, if they are needed.
+        """
+        features, (low, high) = self.features(values), self.ranges
+        outside = np.maximum(0, np.maximum(low[labels] - features, features - high[labels])).sum(axis=1)
+        lacking, distance = np.zeros((2, len(labels)), dtype=np.int64)
+        if self.needs_scores:
+            assert scores is not None
+            lacking = np.maximum(0, self.usual_margin - margins(scores, labels, len(low), self.halvings))
+        if len(self.examples):
+            own = features[:, self.looked_at]
+            distance = np.min([np.abs(own - example).sum(axis=1) for example in self.examples], axis=0)
+        has_label = labels != ABSTAIN
+        return outside * has_label, lacking * has_label, distance * has_label
+
+    def strangeness(self, values: Integers, labels: Integers, scores: Integers | None = None) -> Integers:
+        """How unlike these classes rows are; 0 for rows without a label.  Arguments as in :meth:`parts`."""
+        outside, *further = self.parts(values, labels, scores)
+        return OUTSIDE * outside + self.weights @ np.stack(further)
 
     def record(self) -> dict[str, Any]:
         """For the header of a model file."""
@@ -122,6 +165,7 @@ class KnownRanges:
         """The ranges that gave a record that :func:`check_record` accepts."""
         arrays = {name: np.array(v, dtype=np.int64) for name, v in record.items() if isinstance(v, list)}
         arrays["pairs"] = arrays["pairs"].reshape(-1, 2)
+        arrays["examples"] = arrays["examples"].reshape(-1, max(1, len(arrays["looked_at"])))
         return cls(**(dict(record) | arrays))
 
 
@@ -160,6 +204,11 @@ def summaries_of(inputs: Inputs) -> Integers | None:
     return getattr(inputs.transform, "summaries", None)
 
 
+def levels_of(inputs: Inputs) -> Integers:
+    """Positions of the values that tell how high each channel of a window is; none for other rows."""
+    return np.asarray(getattr(inputs.transform, "level_summaries", ()), dtype=np.int64)
+
+
 def count_of_values(inputs: Inputs) -> int:
     """How many values features may be made of."""
     signs = summaries_of(inputs)
@@ -181,6 +230,19 @@ def pair_features(single: Integers, pairs: Integers, sums: int) -> Integers:
     first, second = single[:, pairs[:, 0]], single[:, pairs[:, 1]]
     both = first + np.where(np.arange(len(pairs)) < sums, second, -second)
     return np.sign(both) * (np.abs(both) >> 1)
+
+
+def margins(scores: Integers, labels: Integers, classes: int, halvings: Integers) -> Integers:
+    """Smallest score by which the networks of a row's class prefer it to another, in units of each network.
+
+    At most :data:`LARGEST`, and 0 if one prefers another class.  Networks tell all pairs of classes apart, in order.
+    """
+    least = np.full(len(labels), LARGEST)
+    for (first, second), column, halved in zip(class_subsets(classes, 2), scores.T, halvings, strict=True):
+        for label, towards in ((first, column), (second, -column)):
+            own = labels == label
+            least[own] = np.minimum(least[own], np.maximum(0, towards[own]) >> halved)
+    return least
 
 
 _MEMBERS = {field.name for field in fields(KnownRanges)}
@@ -212,6 +274,21 @@ def check_record(record: Any, classes: int, values: int) -> None:
             low, high = (whole(step, "a step", 0, STEPS - 1) for step in listed(steps, "the steps of a range", 2, 2))
             if low > high:
                 raise ValueError("a range must not end below its start")
+    networks = classes * (classes - 1) // 2
+    halvings = listed(given["halvings"], "halvings", networks)
+    if halvings and not 1 < len(halvings) == networks <= MOST_MARGINS:
+        raise ValueError("halvings must be those of all pairs of three or more classes")
+    for halved in halvings:
+        whole(halved, "a number of halvings", 0, 31)
+    whole(given["usual_margin"], "usual_margin", 0, LARGEST)
+    looked_at = listed(given["looked_at"], "looked_at", count)
+    for place in looked_at:
+        whole(place, "a feature of examples", 0, count - 1)
+    for example in listed(given["examples"], "examples", MOST_EXAMPLES // max(1, len(looked_at)) if looked_at else 0):
+        for feature in listed(example, "an example", len(looked_at), len(looked_at)):
+            whole(feature, "a feature of an example", -LARGEST, LARGEST)
+    for weight in listed(given["weights"], "weights", 2, 2):
+        whole(weight, "a weight", 0, MOST_WEIGHT)
     whole(given["threshold"], "threshold", 0, 2**31 - 1)
     whole(given["tested"], "tested", 1, 2**31 - 1)
     whole(given["recordings"], "recordings", 0, given["tested"])

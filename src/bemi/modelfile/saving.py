@@ -262,6 +262,9 @@ def _known_ranges(header: dict[str, Any], inputs: Inputs) -> KnownRanges | None:
     found = KnownRanges.from_record(header["known_ranges"])
     if found.positions.max(initial=0) >= count_of_values(inputs):
         raise ValueError("a position of known_ranges is beyond the features")
+    pairs = class_subsets(len(header["classes"]), 2)
+    if found.needs_scores and (header["settings"]["hidden_layers"] or not np.array_equal(_subsets(header), pairs)):
+        raise ValueError("margins belong to networks of all pairs of classes without a hidden layer")
     return found
 
 

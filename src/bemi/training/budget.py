@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,9 @@ def expected_costs(settings: Mapping[str, Any], X: Any, y: Any) -> c.Costs:
         sigmoids, longest = (Sigmoid.of(1.0, 0.0),) * len(networks), ProbabilityTable(0, 0, (1,) * LONGEST_TABLE)
         probabilities = Probabilities(sigmoids, (1,) * len(classes), (longest,) * len(networks))
     if settings["reject"] is not None:
-        ranges = fitted_ranges(inputs, values_of(inputs, seen.rows), targets, len(classes))
+        ranges, _ = fitted_ranges(inputs, values_of(inputs, seen.rows), targets, len(classes))
+        if len(classes) > 2:
+            ranges = replace(ranges, halvings=np.zeros(len(subsets), dtype=np.int64))
     model = Ensemble(
         classes=classes,
         subsets=subsets,

@@ -7,23 +7,29 @@ judged by ranges, and labelled by SVMs, that were fitted without it and without 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
 from sklearn.utils import _safe_indexing
 
 from bemi.ensemble.ensemble import Ensemble
+from bemi.ensemble.subsets import class_subsets
 from bemi.ensemble.unknown import (
     DOUBLINGS,
     IS_LEVEL,
     LARGEST,
+    MOST_EXAMPLES,
+    MOST_MARGINS,
     MOST_PAIRS,
     MOST_SINGLE,
+    MOST_WEIGHT,
+    OUTSIDE,
     STEPS,
     KnownRanges,
+    levels_of,
     looks_at_columns,
     pair_features,
     single_features,
@@ -36,6 +42,7 @@ from bemi.inputs.inputs import Inputs
 from bemi.inputs.table.cells import as_given
 from bemi.training.folds import FOLDS, HeldOut
 from bemi.training.plan import seed_of
+from bemi.training.svm import Answers
 from bemi.training.training_set import Given, class_weights, given_weights
 from bemi.training.validation import labels_of
 
@@ -51,6 +58,20 @@ DEVIATION = 8
 
 TABLE_BYTES, FEWEST = 480, 24
 """Bytes of starts, shifts and steps, by which the number of features is limited, but not below the second number."""
+
+EXAMPLES_OF_CLASS = 2
+"""Fewer examples than this for each class are not compared: a window of many channels would need too much memory."""
+
+EXAMPLES_COUNT = 0.5
+MARGINS_MAY_COUNT = (0.0, 0.25, 1.0)
+"""Shares of ranges, in units of how much both vary between known rows.  That of margins is chosen: the one with which
+rows are told best from those of a class that is left out."""
+
+BEYOND = 2**31
+"""Size of a score that is never the smallest."""
+
+MARGIN_BITS = 7
+"""Half of the training rows of a network's classes have scores of at most so many bits once these are halved."""
 
 PAIRS = 2 / 3
 """Pairs for each feature of one column or input: more of them cost tables of few columns more than they recognise."""
@@ -74,43 +95,145 @@ def with_known_ranges(ensemble: Ensemble, settings: Mapping[str, Any], given: Gi
     if not tested.folds:
         what, few = "rows" if of_group is None else "recordings", ensemble.classes[int(tested.groups.argmin())]
         raise ValueError(f"reject needs at least two {what} of every class, and class {few} has one; leave reject out")
-    strange, unlike = [], []
+    inputs = ensemble.inputs
+    rows = inputs.checked(tested.X)
+    ranges, _ = fitted_ranges(inputs, values_of(inputs, rows), tested.targets, classes)
+    ranges = replace(ranges, halvings=_halvings(ensemble, tested), usual_margin=LARGEST)
+    known, unlike = [], []
     for fold, answers, held in zip(tested.folds, tested.answers, tested.held, strict=True):
         values = values_of(fold.inputs, fold.trained, fold.svm_rows.inputs.astype(np.int64))
-        ranges = fitted_ranges(fold.inputs, values, fold.svm_rows.targets, classes)
+        own, examples = fitted_ranges(fold.inputs, values, fold.svm_rows.targets, classes)
+        own = replace(own, halvings=ranges.halvings, usual_margin=LARGEST)
         values = values_of(fold.inputs, fold.held_out, fold.tested.astype(np.int64))
-        strange.append(ranges.strangeness(values, answers.labels))
+        scores = _as_of_networks(ensemble, answers)
+        known.append(own.parts(values, answers.labels, scores))
         if classes > 2:
-            unlike.append(ranges.strangeness(values, answers.among_others(tested.targets[held])))
-    inputs = ensemble.inputs
-    ranges = fitted_ranges(inputs, values_of(inputs, inputs.checked(tested.X)), tested.targets, classes)
+            of_examples = fold.svm_rows.targets[examples]
+            unlike += _left_out(own, of_examples, values, answers, scores, tested.targets[held])
+    told = _parts(known)
+    ranges, strange, others = _weighted(ranges, told, _parts([parts for _, parts in unlike]) if unlike else None)
     # Of n new rows and this one, each is equally likely to be the strangest.
-    held_out = np.sort(np.concatenate(strange))
-    place = min(len(held_out), math.ceil((1 - asked) * (len(held_out) + 1)))
-    recordings = 0 if of_group is None else len(np.unique(of_group))
-    threshold = int(held_out[place - 1])
-    known = replace(
+    place = min(len(strange), math.ceil((1 - asked) * (len(strange) + 1)))
+    threshold = int(np.sort(strange)[place - 1])
+    unseen = None
+    if others is not None:
+        of_class = np.repeat([label for label, _ in unlike], [len(parts[0]) for _, parts in unlike])
+        # Each class counts the same.
+        unseen = float(np.mean([(others[of_class == label] > threshold).mean() for label in np.unique(of_class)]))
+    known_ranges = replace(
         ranges,
         threshold=threshold,
         asked=asked,
-        tested=len(held_out),
-        recordings=recordings,
-        # Each class counts the same.
-        unseen=_of_classes(np.concatenate(unlike) > threshold, tested) if unlike else None,
+        tested=len(strange),
+        recordings=0 if of_group is None else len(np.unique(of_group)),
+        unseen=unseen,
     )
-    return replace(ensemble, known_ranges=known)
+    return replace(ensemble, known_ranges=known_ranges)
 
 
-def fitted_ranges(inputs: Inputs, values: Integers, targets: Integers, classes: int) -> KnownRanges:
-    """Ranges of rows of these classes; without a threshold.
+Parts = tuple[Integers, Integers, Integers]
+"""As :meth:`KnownRanges.parts` gives them."""
+
+
+def _parts(pieces: Sequence[Parts]) -> Parts:
+    outside, lacking, distance = map(np.concatenate, zip(*pieces, strict=True))
+    return outside, lacking, distance
+
+
+def _weighted(ranges: KnownRanges, told: Parts, others: Parts | None) -> tuple[KnownRanges, Integers, Integers | None]:
+    """The ranges with weights, and how strange held-out rows, and those of classes left out, are with these.
+
+    What parts lack is counted from :data:`LARGEST`; margins below the median are strange.
+    """
+    usual = LARGEST - int(np.median(told[1]))
+    told, others = _below(usual, told), None if others is None else _below(usual, others)
+    unit, of_margins = OUTSIDE * _spread(told[0]), 1 / _spread(told[1])
+    of_examples = EXAMPLES_COUNT / _spread(told[2]) if len(ranges.examples) else 0.0
+    best = (0.0, 0.0)
+    for share in MARGINS_MAY_COUNT if ranges.needs_scores and others is not None else (0.0,):
+        shares = np.array([share * of_margins, of_examples])
+        weights = np.minimum(np.rint(unit * shares), MOST_WEIGHT).astype(np.int64)
+        area = 1.0 if others is None else _area(_summed(weights, told), _summed(weights, others))
+        if area > best[0]:
+            best, ranges = (area, share), replace(ranges, weights=weights, usual_margin=usual)
+    if best[1] == 0:
+        ranges = replace(ranges, halvings=ranges.halvings[:0], usual_margin=0)
+    return ranges, _summed(ranges.weights, told), None if others is None else _summed(ranges.weights, others)
+
+
+def _below(usual: int, parts: Parts) -> Parts:
+    outside, lacking, distance = parts
+    return outside, np.maximum(0, lacking - (LARGEST - usual)), distance
+
+
+def _summed(weights: Integers, parts: Parts) -> Integers:
+    outside, *further = parts
+    return OUTSIDE * outside + weights @ np.stack(further)
+
+
+def _area(known: Integers, others: Integers) -> float:
+    """Area under the curve of the others against known rows."""
+    return float(roc_auc_score(np.repeat([0, 1], [len(known), len(others)]), np.concatenate([known, others])))
+
+
+def _spread(part: Integers) -> float:
+    """By how much the larger values exceed the median, at least 1."""
+    middle, large = np.quantile(part, (0.5, 0.95))
+    return max(1.0, float(large - middle))
+
+
+def _halvings(ensemble: Ensemble, tested: HeldOut) -> Integers:
+    """Of the score of each network; none unless the networks tell all pairs of three or more classes apart."""
+    pairs = class_subsets(len(ensemble.classes), 2)
+    if not 1 < len(pairs) <= MOST_MARGINS or len(ensemble.layers) > 2 or not np.array_equal(ensemble.subsets, pairs):
+        return np.empty(0, dtype=np.int64)
+    sizes = np.abs(ensemble.scores(tested.X))
+    medians = [np.median(sizes[np.isin(tested.targets, pair), n]) for n, pair in enumerate(pairs)]
+    return np.array([max(0, int(median).bit_length() - MARGIN_BITS) for median in medians])
+
+
+def _as_of_networks(ensemble: Ensemble, answers: Answers) -> Integers:
+    """Scores of SVMs in the units of the networks: as if they had weights of the same size."""
+    scores = np.zeros((len(answers.labels), len(ensemble.networks)))
+    places = {tuple(pair): place for place, pair in enumerate(ensemble.subsets.tolist())}
+    for pair, norm, column in zip(answers.pairs.tolist(), answers.norms, answers.scores.T, strict=True):
+        place = places.get(tuple(pair))
+        if place is not None:
+            scores[:, place] = column * (np.abs(ensemble.networks[place].weights[0]).sum() / norm)
+    return np.rint(scores).astype(np.int64)
+
+
+def _left_out(
+    ranges: KnownRanges, of_examples: Integers, values: Integers, answers: Answers, scores: Integers, targets: Integers
+) -> list[tuple[int, Parts]]:
+    """For each class of the rows, what they are told by without that class: its ranges, examples and networks."""
+    found, labels = [], answers.among_others(targets)
+    for label in np.unique(targets).tolist():
+        own = targets == label
+        without = scores[own]
+        if ranges.needs_scores:
+            first, second = class_subsets(len(ranges.steps), 2).T
+            without[:, first == label], without[:, second == label] = -BEYOND, BEYOND
+        examples = ranges.examples[of_examples != label] if len(ranges.examples) else ranges.examples
+        found.append((label, replace(ranges, examples=examples).parts(values[own], labels[own], without)))
+    return found
+
+
+def fitted_ranges(inputs: Inputs, values: Integers, targets: Integers, classes: int) -> tuple[KnownRanges, Integers]:
+    """Ranges and examples of rows of these classes, and which rows are examples; without weights and a threshold.
 
     A range ends the mean distance from the class's median beyond the outermost row.
     """
     centres, exponents = _scale(inputs, values)
     every = single_features(values, centres, exponents)
     fixed = () if looks_at_columns(inputs) or summaries_of(inputs) is not None else inputs.constant_inputs
-    features = max(FEWEST, min(MOST_SINGLE + MOST_PAIRS, TABLE_BYTES // (classes + 2)))
+    levels = levels_of(inputs)
+    if EXAMPLES_OF_CLASS * classes * len(levels) > MOST_EXAMPLES:
+        levels = levels[:0]
+    table_bytes = TABLE_BYTES - (2 * MOST_EXAMPLES if len(levels) else 0)
+    features = max(FEWEST, min(MOST_SINGLE + MOST_PAIRS, table_bytes // (classes + 2)))
     positions = _positions(every, targets, classes, fixed, min(MOST_SINGLE, features * 2 // 3))
+    positions = np.union1d(positions, levels)
     most = min(MOST_PAIRS, features - features * 2 // 3, round(PAIRS * len(positions)))
     pairs, sums = _pairs(every[:, positions], targets, classes, most)
     single = every[:, positions]
@@ -125,15 +248,39 @@ def fitted_ranges(inputs: Inputs, values: Integers, targets: Integers, classes: 
     shifts = np.array([max(0, int(-(-span // (STEPS - 1)) - 1).bit_length()) for span in spans.tolist()])
     # Rounded outward.
     steps = np.stack([(low - starts) >> shifts, -((starts - high) >> shifts)], axis=2)
-    return KnownRanges(
-        positions, centres[positions], exponents[positions], pairs, sums, starts, shifts, steps, 0, 1.0, 0, 0, None
+    looked_at = np.searchsorted(positions, levels)
+    examples = _examples(single[:, looked_at]) if len(levels) else np.empty(0, dtype=np.int64)
+    ranges = KnownRanges(
+        positions=positions,
+        centres=centres[positions],
+        exponents=exponents[positions],
+        pairs=pairs,
+        sums=sums,
+        starts=starts,
+        shifts=shifts,
+        steps=steps,
+        halvings=np.empty(0, dtype=np.int64),
+        usual_margin=0,
+        looked_at=looked_at,
+        examples=single[examples][:, looked_at],
+        weights=np.zeros(2, dtype=np.int64),
+        threshold=0,
+        asked=1.0,
+        tested=0,
+        recordings=0,
+        unseen=None,
     )
+    return ranges, examples
 
 
-def _of_classes(rejected: NDArray[np.bool_], tested: HeldOut) -> float:
-    """Mean over the classes of the share of rows that are rejected, fold by fold."""
-    own = np.concatenate([tested.targets[held] for held in tested.held])
-    return float(np.mean([rejected[own == label].mean() for label in np.unique(own)]))
+def _examples(features: Integers) -> Integers:
+    """As many rows as there is memory for: the most central one, then the one that is farthest from those before."""
+    chosen = [int(np.abs(features - np.median(features, axis=0)).sum(axis=1).argmin())]
+    nearest = np.abs(features - features[chosen[0]]).sum(axis=1)
+    while nearest.max() > 0 and (len(chosen) + 1) * features.shape[1] <= MOST_EXAMPLES:
+        chosen.append(int(nearest.argmax()))
+        nearest = np.minimum(nearest, np.abs(features - features[chosen[-1]]).sum(axis=1))
+    return np.array(chosen)
 
 
 def _scale(inputs: Inputs, values: Integers) -> tuple[Integers, Integers]:

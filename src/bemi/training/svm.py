@@ -114,11 +114,14 @@ class Answers(NamedTuple):
         Of every pair of classes, positive for the first, shape (rows, pairs).
     pairs
         Class indices of the pairs.
+    norms
+        Sum of the sizes of the weights of each pair.
     """
 
     labels: Integers
     scores: Floats
     pairs: Integers
+    norms: Floats
 
     def among_others(self, targets: Integers) -> Integers:
         """Class indices by the pairs without each row's own class, as if training had not had that; ties go to the
@@ -159,7 +162,8 @@ def answers(
     weights = _integers if restrictions.matter or len(svm_rows.targets) > MOST_PRODUCTS else _continuous
     for columns in weights(svm_rows, pairs, prices, restrictions):
         scores = tested @ columns
-        yield Answers(_voted(tested, scores, columns, pairs, classes), scores, pairs)
+        norms = np.maximum(np.abs(columns).sum(axis=0), np.finfo(np.float64).tiny)
+        yield Answers(_voted(tested, scores, norms, pairs, classes), scores, pairs, norms)
 
 
 def _continuous(
@@ -216,10 +220,9 @@ def _integers(
         yield np.stack(columns, axis=1).astype(np.float64)
 
 
-def _voted(tested: NDArray[np.integer], scores: Floats, weights: Floats, pairs: Integers, classes: int) -> Integers:
+def _voted(tested: NDArray[np.integer], scores: Floats, norms: Floats, pairs: Integers, classes: int) -> Integers:
     """Class indices by the majority of pairs, ties by margin as in an ensemble."""
     votes = np.where(scores >= 0, pairs[:, 0], pairs[:, 1])
-    norms = np.maximum(np.abs(weights).sum(axis=0), np.finfo(np.float64).tiny)
     largest = max(1.0, float(tested.max(initial=0)), -float(tested.min(initial=0)))
 
     def evidence(chosen: Integers) -> Integers:

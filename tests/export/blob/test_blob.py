@@ -400,4 +400,4 @@ def test_the_command_writes_what_the_function_writes(tmp_path, capsys):
     made = export(model("digits"))
     assert json.loads(capsys.readouterr().out)["bytes"] == len(made.blob)
     for name, content in made.files.items():
-        assert (tmp_path / "device" / name).read_bytes() == content
+        assert (tmp_path / "device" / name).read_bytes() == (content.encode() if isinstance(content, str) else content)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from bemi_lab.benchmarks.boards import run, size
 from compiled_c import SANITIZED, answers, board, compiled, needs_gcc, stack_used
-from exported_models import features_of, model, probes, rejecting, values_of, without_rejecting
+from exported_models import features_of, model, probes, rejecting, scores_of, strangeness, values_of, without_rejecting
 from mixed_tables import new_rows, table_model
 
 from bemi import save
@@ -57,7 +57,8 @@ def defined(classifier, tests):
         sums = [sum(column) for column in zip(*features(own), strict=True)]
         centres.append([int(Fraction(total, len(own))) for total in sums])
     found = []
-    for row, label in zip(features(tests), without_rejecting(classifier, tests), strict=True):
+    rows = zip(values_of(ensemble.inputs, tests), features(tests), scores_of(classifier, tests), strict=True)
+    for (values, row, scores), label in zip(rows, without_rejecting(classifier, tests), strict=True):
         known = [
             (start + low * 2**shift, start + high * 2**shift)
             for start, shift, (low, high) in zip(
@@ -72,9 +73,11 @@ def defined(classifier, tests):
             known = [
                 (m - (high - low), m + (high - low)) for m, (low, high) in zip(centres[nearest - 1], known, strict=True)
             ]
-        outside = sum(max(0, low - x, x - high) for x, (low, high) in zip(row, known, strict=True))
+        strange = 64 * sum(max(0, low - x, x - high) for x, (low, high) in zip(row, known, strict=True))
+        if not nearest:
+            strange = strangeness(ranges, values, label, scores)
         owner = label if not nearest else len(classifier.classes_) + nearest - 1
-        found.append(-1 if outside > ranges.threshold or label < 0 else owner)
+        found.append(-1 if strange > ranges.threshold or label < 0 else owner)
     return np.array(found)
 
 

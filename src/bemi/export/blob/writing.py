@@ -7,7 +7,6 @@ import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -27,7 +26,7 @@ from bemi.export.c.inputs import input_types
 from bemi.export.c.layout import Layout
 from bemi.export.c.text import Tables, runtime
 from bemi.export.c.weights import AS_WORDS
-from bemi.files import write_atomically
+from bemi.files import write_files
 from bemi.inputs.constant import ConstantInput
 from bemi.inputs.export_hooks import CTransform, CWindow, file_of
 from bemi.inputs.fixed_point import LARGEST_READING, FixedPoint
@@ -137,7 +136,7 @@ class BlobExport:
     source: str
 
     @property
-    def files(self) -> dict[str, bytes]:
+    def files(self) -> dict[str, str | bytes]:
         """Contents by the names of their files.
 
         Examples
@@ -145,7 +144,7 @@ class BlobExport:
         >>> list(made.files)
         ['model.blob', 'bemi_blob.h', 'bemi_blob.c']
         """
-        return {"model.blob": self.blob, "bemi_blob.h": self.header.encode(), "bemi_blob.c": self.source.encode()}
+        return {"model.blob": self.blob, "bemi_blob.h": self.header, "bemi_blob.c": self.source}
 
 
 def write(model: Any, folder: str | os.PathLike, *, input_type: str | None = None) -> BlobExport:
@@ -171,9 +170,7 @@ def write(model: Any, folder: str | os.PathLike, *, input_type: str | None = Non
     b'BEMI'
     """
     made = export(model, input_type=input_type)
-    root = Path(folder)
-    root.mkdir(parents=True, exist_ok=True)
-    write_atomically({root / name: content for name, content in made.files.items()})
+    write_files(folder, made.files)
     return made
 
 
@@ -397,7 +394,7 @@ def _decision(make: str) -> list[str]:
     code = [runtime(name) for name in ("pair.c", "elected_sets.c", "sets.c", "pairs.c")]
     heads = ["", "", head.format("sets"), head.format("pairs")]
     made = [Template(text).substitute(none, head=own) for text, own in zip(code, heads, strict=True)]
-    text = "\n".join(made).replace("&state", "state")
+    text = "\n".join(made)
     for array, memory in (
         ("uint16_t counts", "uint16_t *const counts"),
         ("bemi_class_t met", "bemi_class_t *const met"),

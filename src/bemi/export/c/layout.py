@@ -10,7 +10,7 @@ import numpy as np
 from bemi.ensemble.ensemble import Ensemble
 from bemi.ensemble.folding import EVIDENCE_SCALE, FoldedNetwork
 from bemi.ensemble.subsets import class_subsets, memberships
-from bemi.ensemble.unknown import count_of_values, looks_at_columns
+from bemi.ensemble.unknown import MOST_MARGINS, count_of_values, looks_at_columns
 from bemi.export.c import unknown
 from bemi.export.c.costs import BATCHES, CODE, ELECTION, FRAMES, NEURON, PACKED, WORDS, Costs, Work, costs
 from bemi.export.c.extras import (
@@ -87,7 +87,8 @@ class Layout:
         self.all_pairs = ensemble.subsets.shape == every.shape and bool((ensemble.subsets == every).all())
         self.has_layers = any(n.table is None for n in self.networks)
         # A tie needs the sums of many networks again; up to this many fit on a small device's stack.
-        self.keeps_sums = self.by_evidence and len(self.networks) <= 255
+        self.has_margins = ensemble.known_ranges is not None and ensemble.known_ranges.needs_scores
+        self.keeps_sums = (self.by_evidence and len(self.networks) <= MOST_MARGINS) or self.has_margins
         # First-layer neurons of each network: those that its vote depends on, then those that are only evidence.
         self.neurons = [self._neurons(n) for n in self.networks]
         self._check_sizes()
@@ -150,6 +151,7 @@ class Layout:
             return _heads(self.window is not None)[proba]
         given = "const bemi_input_t *x" + ", uint_fast16_t oldest" * (self.window is not None)
         given += ", uint16_t *p" * proba + f", {self._handed[0]} *{self._handed[1]}" * self._hands_on
+        given += ", bemi_state_t *state" * self.has_margins
         return f"static int bemi_label{'_proba' * proba}({given})"
 
     @property
@@ -166,16 +168,24 @@ class Layout:
         """The functions that leave unknown rows without a label."""
         heads = _heads(self.window is not None)[: 1 if self.probabilities is None else 2]
         given = "x" if self.window is None else "x, oldest"
-        values, room, handed = "x", "", ""
+        values, room, handed, margin = "x", "", "", ""
         if self._hands_on:
             kind, values = self._handed
             size = len(self.used) if self.window is None else count_of_values(self.ensemble.inputs)
-            room, handed = f"{kind} {values}[{size}]", f", {values}"
+            room, handed = f"    {kind} {values}[{size}];\n", f", {values}"
+        if self.has_margins:
+            room, handed, margin = (
+                f"{room}    bemi_state_t state;\n",
+                f"{handed}, &state",
+                ", bemi_margin(&state, label)",
+            )
         labels = [f"bemi_label({given}{handed})", f"bemi_label_proba({given}, p{handed})"]
-        made = [unknown.rejecting(head, label, values, room) for head, label in zip(heads, labels, strict=False)]
+        made = [
+            unknown.rejecting(head, label, values, room, margin) for head, label in zip(heads, labels, strict=False)
+        ]
         if self.learn:
             kind = self._handed[0] if self._hands_on else "bemi_input_t"
-            made += unknown.learning(kind, labels[0], values, room, in_window=self.window is not None)
+            made += unknown.learning(kind, labels[0], values, room, margin, in_window=self.window is not None)
         return made
 
     def _known_code(self) -> CCode | None:
@@ -190,22 +200,24 @@ class Layout:
     def _prepare(self) -> str:
         """Statements that make the state of a prediction."""
         given = "x" if self.window is None else "x, oldest"
-        prepare = ["    state.z = x;", "    state.common = 0;"]
+        prepare = ["    state->z = x;", "    state->common = 0;"]
         if self.transform is not None:
             values, function = f"    bemi_value_t z[{len(self.used)}];", self.transform.function
             summed = ", summed" * (self._hands_on and self.window is not None)
-            prepare = [values, f"    {function}({given}, z{summed});", "    state.z = z;", "    state.common = 0;"]
+            prepare = [values, f"    {function}({given}, z{summed});", "    state->z = z;", "    state->common = 0;"]
             if self._hands_on and not summed:
                 prepare = prepare[1:]
             if self.batches is not None:
-                prepare = ["    bemi_start(state.sums);", f"    {function}({given}, state.sums{summed});"]
+                prepare = ["    bemi_start(state->sums);", f"    {function}({given}, state->sums{summed});"]
         if self.weights.has_common:
-            prepare.append(f"    state.common = bemi_sum(&state, {len(self.weights.neurons) - 1});")
-        return "\n".join(["    bemi_state_t state;", *prepare])
+            prepare.append(f"    state->common = bemi_sum(state, {len(self.weights.neurons) - 1});")
+        # With margins the caller reads the state, too.
+        own = [] if self.has_margins else ["    bemi_state_t own, *const state = &own;"]
+        return "\n".join([*own, *prepare])
 
     def _neurons(self, network: FoldedNetwork) -> list[int]:
-        if self.ensemble.probabilities is not None:
-            return [0]  # a score has a probability even if its sign cannot change
+        if self.ensemble.probabilities is not None or self.has_margins:
+            return [0]  # a score has a probability, and is a margin, even if its sign cannot change
         own = network.neurons.tolist()
         return own + [i for i in network.split.tolist() if self.by_evidence and i not in own]
 
@@ -272,14 +284,18 @@ class Layout:
         starts = np.cumsum([0, *map(len, self.neurons)]).tolist()
         self._reader("NEURON", neuron_kind := "uint8_t" if starts[-1] <= 255 else "uint16_t")
         self.tables.add("bemi_neurons_at", neuron_kind, starts)
-        voting = [LAYERS_INSTEAD if n.table is None else len(n.neurons) for n in self.networks]
+        votes_of = [[] if n.table is None else n.table.tolist() for n in self.networks]
+        if self.has_margins:
+            # The margin of a network that always gives the same vote needs its sum, too.
+            votes_of = [2 * own if len(own) == 1 else own for own in votes_of]
+        voting = [len(own).bit_length() - 1 if own else LAYERS_INSTEAD for own in votes_of]
         self.tables.add("bemi_voting", "uint8_t", voting)
         places: list[int] = []
         votes: list[int] = []
         layered = [n for n in self.networks if n.table is None]
-        for n in self.networks:
+        for n, own in zip(self.networks, votes_of, strict=True):
             places.append(layered.index(n) if n.table is None else len(votes))
-            votes += [] if n.table is None else n.table.tolist()
+            votes += own
         self.tables.add("bemi_tables_at", "uint16_t", places)
         self.tables.add("bemi_tables", kind, [none if vote == ABSTAIN else vote for vote in votes or [ABSTAIN]])
         if layered:
@@ -321,7 +337,7 @@ class Layout:
             return None
         head = self._head(proba=True)
         if self.classes == 2:
-            score = "bemi_sum(&state, 0)"
+            score = "bemi_sum(state, 0)"
             return probabilities_of_two(probabilities, prepare=self._prepare(), score=score, head=head)
         return coupled_probabilities(probabilities, prepare=self._prepare(), head=head)
 

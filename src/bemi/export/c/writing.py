@@ -18,7 +18,7 @@ from bemi.export.c.inputs import READING, class_names, declarations, input_types
 from bemi.export.c.layout import AnyLayout, layout_of
 from bemi.export.c.text import comment, named, runtime, string, text_of
 from bemi.export.c.unknown import LEARNING, learning_declarations
-from bemi.files import write_texts
+from bemi.files import write_files
 from bemi.inputs.images import pixel_order
 from bemi.inputs.inputs import Inputs
 from bemi.io.signals import ModelWindows
@@ -156,7 +156,7 @@ def write(
         layout=layout,
         learn=learn,
     )
-    write_texts(folder, made.files)
+    write_files(folder, made.files)
     return made
 
 

@@ -15,7 +15,7 @@ from bemi.ensemble.ensemble import Ensemble, ensemble_of
 from bemi.ensemble.folding import FoldedNetwork
 from bemi.ensemble.probabilities import CERTAIN, RECIPROCAL, SHARE, WHOLE, Probabilities
 from bemi.ensemble.subsets import class_subsets, memberships
-from bemi.ensemble.unknown import IS_LEVEL, LARGEST, KnownRanges, looks_at_columns, summaries_of
+from bemi.ensemble.unknown import IS_LEVEL, LARGEST, OUTSIDE, KnownRanges, looks_at_columns, summaries_of
 from bemi.exact import PRE_ACTIVATION_LIMIT, Integers
 from bemi.files import write_atomically
 from bemi.inputs.export_hooks import export_hook
@@ -209,16 +209,21 @@ def class_probabilities(sums: Tensor, layer: FirstLayer, probabilities: Probabil
 def _firsts(sums: Tensor, layer: FirstLayer, probabilities: Probabilities) -> Tensor:
     """Probability of the first class of every network in 256ths, shape (rows, networks)."""
     tables = probabilities.tables
-    columns = np.array([layer.index(network, np.array([0]))[0] for network in range(len(tables))])
     starts, ends = (np.array([getattr(table, side) for table in tables]) for side in ("start", "end"))
     offsets = np.cumsum([0, *(len(table.entries) for table in tables)])[:-1]
-    scores = sums.gather(columns, axis=1).at_least(starts).at_most(ends)
+    scores = _scores(sums, layer).at_least(starts).at_most(ends)
     places = (scores - starts) // np.array([1 << table.shift for table in tables]) + offsets
     every = sums.graph.constant(np.concatenate([table.entries for table in tables]), np.int32)
     return every.gather(places, axis=0)
 
 
-def known_label(label: Tensor, values: Tensor, ranges: KnownRanges) -> Tensor:
+def _scores(sums: Tensor, layer: FirstLayer) -> Tensor:
+    """Sums of the first neuron of every network, shape (rows, networks)."""
+    columns = np.array([layer.index(network, np.array([0]))[0] for network in range(len(layer.networks))])
+    return sums.gather(columns, axis=1)
+
+
+def known_label(label: Tensor, values: Tensor, sums: Tensor, layer: FirstLayer, ranges: KnownRanges) -> Tensor:
     """The label, or -1 for unknown rows; ``values`` are what features are made of.
 
     As :mod:`bemi.ensemble.unknown` defines it.
@@ -241,8 +246,27 @@ def known_label(label: Tensor, values: Tensor, ranges: KnownRanges) -> Tensor:
     low, high = (
         values.graph.constant(end, np.int32).gather(label.at_least(0).cast(np.int64), axis=0) for end in ranges.ranges
     )
-    strangeness = ((low - features).at_least(0) + (features - high).at_least(0)).sum(1)
+    strangeness = ((low - features).at_least(0) + (features - high).at_least(0)).sum(1) * OUTSIDE
+    if ranges.needs_scores:
+        lacking = (ranges.usual_margin - _margin(label, _scores(sums, layer), ranges)).at_least(0)
+        strangeness += lacking * int(ranges.weights[0])
+    if len(ranges.examples):
+        apart = single.gather(ranges.looked_at, axis=1).unsqueeze(1) - ranges.examples
+        strangeness += apart.magnitude().sum(2).min(1) * int(ranges.weights[1])
     return (strangeness <= ranges.threshold).choose(label, ABSTAIN)
+
+
+def _margin(label: Tensor, scores: Tensor, ranges: KnownRanges) -> Tensor:
+    """Margin of the label's class, as :func:`bemi.ensemble.unknown.margins` defines it."""
+    classes, units = len(ranges.steps), 1 << ranges.halvings
+    first, second = class_subsets(classes, 2).T
+    # Of each class, the scores that should be large: of some networks as they are, of others with the other sign.
+    towards = (scores.at_least(0) // units).concatenated((-scores).at_least(0) // units, axis=1)
+    own = [
+        np.concatenate([np.flatnonzero(first == c), len(first) + np.flatnonzero(second == c)]) for c in range(classes)
+    ]
+    margins = towards.gather(np.stack(own), axis=1).min(2).at_most(LARGEST)
+    return label.unsqueeze(1).equals(np.arange(classes)).choose(margins, 0).sum(1)
 
 
 def _one_hot(labels: Integers, classes: int) -> Integers:
@@ -307,7 +331,9 @@ def _model(ensemble: Ensemble) -> ModelProto:
     graph = Graph()
     x = graph.input("x", np.int32, ("N", inputs.features))
     networks = ensemble.folded(*inputs.bounds(*_scaled_range(inputs))).networks
-    layer = FirstLayer(networks, evidence=ensemble.ties.reads_evidence, scores=ensemble.probabilities is not None)
+    has_margins = ensemble.known_ranges is not None and ensemble.known_ranges.needs_scores
+    scores = ensemble.probabilities is not None or has_margins
+    layer = FirstLayer(networks, evidence=ensemble.ties.reads_evidence, scores=scores)
     taken = _scaled(x, inputs)
     seen = _transformed(taken, inputs)
     sums = seen @ layer.weights
@@ -320,7 +346,7 @@ def _model(ensemble: Ensemble) -> ModelProto:
     if ensemble.known_ranges is not None:
         values, signs = taken if looks_at_columns(inputs) else seen, summaries_of(inputs)
         values = values if signs is None else (seen @ signs) // SUMMED  # a division truncates
-        label = known_label(label, values, ensemble.known_ranges)
+        label = known_label(label, values, sums, layer, ensemble.known_ranges)
     outputs: dict[str, Any] = {"label": (label.cast(np.int64), ("N",)), "counts": (counts, ("N", classes))}
     if ensemble.probabilities is not None:
         outputs["probabilities"] = (class_probabilities(sums, layer, ensemble.probabilities), ("N", classes))

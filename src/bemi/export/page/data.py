@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bemi.ensemble.ensemble import Ensemble, TrainingRows
 from bemi.ensemble.ties import PAPER_RULE
-from bemi.ensemble.unknown import IS_LEVEL, LARGEST, looks_at_columns, summaries_of
+from bemi.ensemble.unknown import IS_LEVEL, LARGEST, OUTSIDE, looks_at_columns, summaries_of
 from bemi.ensemble.voting import LabelStatus
 from bemi.exact import Integers
 from bemi.inputs.export_hooks import export_hook, number_field
@@ -106,6 +106,12 @@ def _known(ensemble: Ensemble) -> dict[str, Any] | None:
         "largest": LARGEST,
         "low": low.tolist(),
         "high": high.tolist(),
+        "outside": OUTSIDE,
+        "weights": ranges.weights.tolist(),
+        "halvings": ranges.halvings.tolist(),
+        "usualMargin": ranges.usual_margin,
+        "lookedAt": ranges.looked_at.tolist(),
+        "examples": ranges.examples.tolist(),
         "threshold": ranges.threshold,
     }
 

@@ -19,7 +19,7 @@ from bemi.export.verilog.circuit import SCALED_LIMIT, Circuit, InputFormat
 from bemi.export.verilog.costs import Costs, costs
 from bemi.export.verilog.parallel import Parallel
 from bemi.export.verilog.stream import Stream
-from bemi.files import write_texts
+from bemi.files import write_files
 from bemi.inputs.circuit_terms import BitTerm, NumberTerm
 from bemi.inputs.fixed_point import in_units
 from bemi.inputs.images import pixel_order
@@ -94,7 +94,7 @@ def write(
     ['Makefile', 'bemi_axis.v', 'bemi_model.v', 'inputs.txt', 'labels.txt', 'test_bench.v']
     """
     made = export(model, interface=interface, input_bits=input_bits, vectors=vectors, rows=rows, name=name)
-    write_texts(folder, made.files)
+    write_files(folder, made.files)
     return made
 
 

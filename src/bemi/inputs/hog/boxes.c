@@ -11,18 +11,8 @@ static void bemi_of_boxes(const bemi_input_t *x, bemi_value_t *z)
                 const bemi_input_t *line = x + c * BEMI_BOX * BEMI_CHANNELS + channel;
                 uint32_t sum = BEMI_BOX * BEMI_BOX / 2;
                 for (i = 0; i < BEMI_BOX; i++, line += BEMI_FRAME_WIDTH * BEMI_CHANNELS)
-                    for (j = 0; j < BEMI_BOX; j++) {
-                        int32_t value = line[j * BEMI_CHANNELS];
-#if BEMI_SATURATE
-                        if (value > BEMI_MAXIMUM)
-                            value = BEMI_MAXIMUM;
-#endif
-#if BEMI_SIGNED
-                        if (value < 0)
-                            value = 0;
-#endif
-                        sum += (uint32_t)value;
-                    }
+                    for (j = 0; j < BEMI_BOX; j++)
+                        sum += (uint32_t)bemi_pixel(line[j * BEMI_CHANNELS]);
                 *mean++ = (bemi_input_t)(sum / (BEMI_BOX * BEMI_BOX));
             }
     BEMI_OUTPUTS(means, z);

@@ -7,18 +7,8 @@ static void bemi_colours(const bemi_input_t *x, bemi_value_t *z)
         cleared[i] = 0;
     for (i = 0; i < BEMI_PIXELS; i++) {
         uint_fast8_t colour = 0, channel;
-        for (channel = 0; channel < 3; channel++) {
-            int32_t value = *x++;
-#if BEMI_SATURATE
-            if (value > BEMI_MAXIMUM)
-                value = BEMI_MAXIMUM;
-#endif
-#if BEMI_SIGNED
-            if (value < 0)
-                value = 0;
-#endif
-            colour = (uint_fast8_t)(4U * colour + 4 * (uint32_t)value / (BEMI_MAXIMUM + 1UL));
-        }
+        for (channel = 0; channel < 3; channel++)
+            colour = (uint_fast8_t)(4U * colour + 4 * (uint32_t)bemi_pixel(*x++) / (BEMI_MAXIMUM + 1UL));
         counts[colour]++;
     }
     for (i = 0; i < 64; i++) {

@@ -12,7 +12,8 @@ typedef struct {
 #define BEMI_APART static
 #endif
 
-static uint_fast16_t bemi_level(bemi_input_t value)
+/* The value of a pixel within what the model takes. */
+static bemi_input_t bemi_pixel(bemi_input_t value)
 {
 #if BEMI_SATURATE
     if (value > BEMI_MAXIMUM)
@@ -22,7 +23,12 @@ static uint_fast16_t bemi_level(bemi_input_t value)
     if (value < 0)
         value = 0;
 #endif
-    return BEMI_READ8(bemi_levels[value >> BEMI_LEVEL_SHIFT]);
+    return value;
+}
+
+static uint_fast16_t bemi_level(bemi_input_t value)
+{
+    return BEMI_READ8(bemi_levels[bemi_pixel(value) >> BEMI_LEVEL_SHIFT]);
 }
 
 /* The first pixel of a line. */

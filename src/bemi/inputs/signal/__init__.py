@@ -85,8 +85,9 @@ class SignalCounts(TransformerMixin, BaseEstimator):
     VERSION = 1
     TITLE = "counts of a signal"
     INSTEAD_OF_CIRCUIT = (
-        "train on a table of statistics of each window, which are computed before the circuit, or, if all windows "
-        "begin at the same event, with inputs=None (--inputs none)"
+        "train on a table of statistics of each window, which are computed before the circuit (a forest on such "
+        "statistics loses 11.6 points with five windows per class), or, if all windows begin at the same event, with "
+        "inputs=None (--inputs none)"
     )
     takes = Takes.WINDOWS
     has_constant = True
@@ -194,6 +195,11 @@ class SignalCounts(TransformerMixin, BaseEstimator):
         own[every, :, every] = np.stack([signs, np.ones_like(signs)], axis=2)
         made = own.reshape(responses * THRESHOLDS, 2 * responses)
         return np.concatenate([made, np.zeros((self.n_outputs - len(made), made.shape[1]), dtype=np.int64)])
+
+    @property
+    def level_summaries(self) -> list[int]:
+        """Positions, in the sums, of how high each channel is."""
+        return [2 * place + 1 for place, difference in enumerate(self.layout_.differences) if difference.order == 0]
 
     @property
     def count_shift(self) -> int:

@@ -184,6 +184,11 @@ class Column:
             raise ValueError("a column has a name")
         if not isinstance(self.has_missing, bool) or not isinstance(self.zero_one, bool):
             raise ValueError("has_missing and zero_one are true or false")
+        if not all(
+            isinstance(part, tuple)
+            for part in (() if self.levels is None else self.levels, self.thresholds, self.left_out)
+        ):
+            raise ValueError("levels, thresholds and bits that are left out are lists")
         texts_or_none = self.levels is None or all(isinstance(level, str) for level in self.levels)
         if not texts_or_none or len(set(self.levels or ())) < len(self.levels or ()):
             raise ValueError("levels must be different texts")

@@ -1,5 +1,5 @@
 /* The nearest of the class that the networks give and the learned ones, or -1 if the row is outside its ranges. */
-static int bemi_nearest(const $kind *values, int label, const bemi_learned_t *learned, uint_fast8_t count)
+static int bemi_nearest(const $kind *values, int label, const bemi_learned_t *learned, uint_fast8_t count$margin)
 {
     int8_t features[BEMI_FEATURES];
     const uint_fast16_t at = (uint_fast16_t)label * BEMI_FEATURES;
@@ -28,7 +28,7 @@ static int bemi_nearest(const $kind *values, int label, const bemi_learned_t *le
         }
     }
     if (chosen == count)
-        return bemi_known(values, label);
+        return bemi_known(values, label$hands_on);
     for (i = 0; i < BEMI_FEATURES; i++) {
         const int width = bemi_high(at, i) - bemi_low(at, i);
         int apart = features[i] - learned[chosen].sums[i] / learned[chosen].rows;
@@ -37,7 +37,7 @@ static int bemi_nearest(const $kind *values, int label, const bemi_learned_t *le
         if (apart > width)
             strangeness += (uint32_t)(apart - width);
     }
-    return strangeness > BEMI_KNOWN_LIMIT ? -1 : BEMI_CLASSES + (int)chosen;
+    return strangeness * BEMI_KNOWN_OUTSIDE > BEMI_KNOWN_LIMIT ? -1 : BEMI_CLASSES + (int)chosen;
 }
 
 /* Learns a row, and returns how many there are. */

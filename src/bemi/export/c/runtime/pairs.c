@@ -9,12 +9,12 @@ $prepare
     for (b = 1; b < BEMI_CLASSES; b++) {
         n = bemi_pair(champion, b);
         met[b] = (bemi_class_t)champion;
-        champion = bemi_vote(&state, n);
+        champion = bemi_vote(state, n);
     }
     for (; seen < champion; seen++) {
         if (met[champion] == seen)
             continue;
-        if (bemi_vote(&state, bemi_pair(seen, champion)) != champion)
+        if (bemi_vote(state, bemi_pair(seen, champion)) != champion)
             break;
     }
     if (seen == champion)
@@ -26,7 +26,7 @@ $prepare
             if (met[b] == a || (b == champion && a <= seen))
                 continue;
 #endif
-            bemi_vote(&state, n);
+            bemi_vote(state, n);
         }
-    return bemi_elected(&state);
+    return bemi_elected(state);
 }

@@ -20,11 +20,11 @@ $prepare
         shares[a] = 0;
     for (a = 0, n = 0; a < BEMI_CLASSES; a++)
         for (b = a + 1; b < BEMI_CLASSES; b++, n++) {
-            bemi_sum_t score = bemi_sum(&state, n);
+            bemi_sum_t score = bemi_sum(state, n);
             uint_fast16_t chance = bemi_chance(n, (int32_t)score);
-            state.votes[n] = (bemi_class_t)(score >= 0 ? a : b);
+            state->votes[n] = (bemi_class_t)(score >= 0 ? a : b);
 #if BEMI_KEEP_SUMS
-            state.sums[n] = score;
+            state->sums[n] = score;
 #endif
             shares[a] += (uint32_t)(1048576UL / chance);
             shares[b] += (uint32_t)(1048576UL / (256 - chance));
@@ -40,5 +40,5 @@ $prepare
         if (p[a] == 0)
             p[a] = 1;
     }
-    return bemi_elected(&state);
+    return bemi_elected(state);
 }

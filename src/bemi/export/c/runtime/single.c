@@ -2,5 +2,5 @@
 $head
 {
 $prepare
-    return bemi_vote(&state, 0);
+    return bemi_vote(state, 0);
 }

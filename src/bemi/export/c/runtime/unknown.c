@@ -65,9 +65,59 @@ static int bemi_high(uint_fast16_t at, uint_fast8_t i)
 #endif
 }
 
-/* The label, or -1 if the row is unknown: if the sum of how far its features are outside the ranges of the class exceeds
-   a threshold. */
-static int bemi_known(const $kind *values, int label)
+#if BEMI_KNOWN_MARGINS
+/* The smallest score by which a network prefers the class to another, in units of the network; 0 if one does not. */
+static uint_fast8_t bemi_margin(const bemi_state_t *state, int label)
+{
+    const uint_fast16_t chosen = (uint_fast16_t)label;
+    uint32_t least = 127;
+    uint_fast16_t other;
+    if (label < 0)
+        return 0;
+    for (other = 0; other < BEMI_CLASSES; other++) {
+        const uint_fast16_t low = other < chosen ? other : chosen, network = bemi_pair(low, other + chosen - low);
+        bemi_sum_t sum;
+        uint32_t own;
+        if (other == chosen)
+            continue;
+#if BEMI_KEEP_SUMS
+        sum = state->sums[network];
+#else
+        sum = bemi_sum(state, network);
+#endif
+        if (other < chosen)
+            sum = (bemi_sum_t)-sum;
+        own = sum < 0 ? 0 : (uint32_t)sum >> BEMI_READ8(bemi_known_margin_halvings[network]);
+        if (own < least)
+            least = own;
+    }
+    return (uint_fast8_t)least;
+}
+#endif
+
+#if BEMI_KNOWN_EXAMPLES
+/* How far a row is from the nearest of some training rows. */
+static uint_fast16_t bemi_apart(const int8_t *features)
+{
+    uint_fast16_t nearest = 65535U, example, at = 0;
+    uint_fast8_t i;
+    for (example = 0; example < BEMI_KNOWN_EXAMPLES; example++) {
+        uint_fast16_t sum = 0;
+        for (i = 0; i < BEMI_KNOWN_LOOKED_AT; i++, at++) {
+            const int feature = features[BEMI_READ8(bemi_known_looked_at[i])];
+            const int apart = feature - (int8_t)BEMI_READ8(bemi_known_examples[at]);
+            sum += (uint_fast16_t)(apart < 0 ? -apart : apart);
+        }
+        if (sum < nearest)
+            nearest = sum;
+    }
+    return nearest;
+}
+#endif
+
+/* The label, or -1 if the row is unknown: if its features are outside the ranges of the class, its margin is small and
+   it is far from all examples, by more than a threshold in all. */
+static int bemi_known(const $kind *values, int label$margin)
 {
     int8_t features[BEMI_KNOWN_SINGLE + BEMI_KNOWN_PAIRS];
     const uint_fast16_t at = (uint_fast16_t)label * (BEMI_KNOWN_SINGLE + BEMI_KNOWN_PAIRS);
@@ -81,5 +131,13 @@ static int bemi_known(const $kind *values, int label)
         if (feature < low || feature > high) /* Rarely. */
             strangeness += (uint32_t)(feature < low ? low - feature : feature - high);
     }
+    strangeness *= BEMI_KNOWN_OUTSIDE;
+#if BEMI_KNOWN_MARGINS
+    if (margin < BEMI_KNOWN_USUAL_MARGIN)
+        strangeness += (uint32_t)(BEMI_KNOWN_LACKING * (uint_fast8_t)(BEMI_KNOWN_USUAL_MARGIN - margin));
+#endif
+#if BEMI_KNOWN_EXAMPLES
+    strangeness += (uint32_t)(BEMI_KNOWN_DISTANCE * bemi_apart(features));
+#endif
     return strangeness > BEMI_KNOWN_LIMIT ? -1 : label;
 }

@@ -104,7 +104,7 @@ class Ensemble {
     const dominant = shares.map((share) => share === best);
     const paper = this.paperLabel(votes, dominant);
     const likeliest = paper === ABSTAIN ? this[this.data.ties.decide](votes, dominant, sums) : paper;
-    const isUnknown = this.isUnknown(row, inputs, likeliest);
+    const isUnknown = this.isUnknown(row, inputs, sums, likeliest);
     const decision = isUnknown ? ABSTAIN : likeliest;
     const status = truth === null ? null : this.status(paper, dominant, truth);
     const chances = this.chances(sums);
@@ -112,10 +112,12 @@ class Ensemble {
   }
 
   /** Whether a row is like none of the training rows. */
-  isUnknown(row, inputs, label) {
+  isUnknown(row, inputs, sums, label) {
     const { known } = this.data;
     if (known === null) return false;
-    return strangeness(known.ofColumns ? takenOf(row, this.data) : summed(inputs, known.summaries), label, known) > known.threshold;
+    const values = known.ofColumns ? takenOf(row, this.data) : summed(inputs, known.summaries);
+    const margin = marginOf(this.networks, sums, label, known);
+    return strangeness(values, label, margin, known) > known.threshold;
   }
 
   /** Chances of the classes in 65536ths; null if the model has no probabilities. */
