@@ -82,7 +82,7 @@ class Weights:
         self.largest, self.largest_sum = int(sizes.max(initial=0)), int(sizes.sum(axis=0).max(initial=0))
 
 
-_ENTRIES_AT_A_TIME, _ROWS_AT_A_TIME = 2**21, 2**12
+_ENTRIES_AT_A_TIME, _ROWS_AT_A_TIME = 2**18, 2**12
 """Numbers, and rows of which more is made, that are prepared at a time: rows may be many."""
 
 
@@ -97,6 +97,12 @@ def shortest(values: NDArray) -> NDArray[np.integer]:
     low, high = int(values.min(initial=0)), int(values.max(initial=0))
     kinds = (np.dtype(f"{sign}{size}") for size in (1, 2, 4, 8) for sign in "iu")
     return values.astype(next(k for k in kinds if np.iinfo(k).min <= low and high <= np.iinfo(k).max), copy=False)
+
+
+def signed(values: NDArray[np.integer]) -> Integers:
+    """Integers in the shortest type with a sign that holds all of their own, without a copy if that has one."""
+    kind = np.promote_types(values.dtype, np.int8)
+    return values.astype(kind if kind.kind == "i" else np.int64, copy=False)
 
 
 def shortest_of_pieces(call: Callable[[NDArray], NDArray], rows: NDArray) -> NDArray[np.integer]:

@@ -174,7 +174,8 @@ class TrainingSet:
 
     def _with_variants(self, X: NDArray, scenarios: Any) -> TrainingSet:
         """The same set, with the variants that scenarios make of its rows."""
-        made = variants_of(self.inputs, self.inputs.checked(X)[self.selected], scenarios)
+        rows = self.inputs.checked(X)
+        made = variants_of(self.inputs, rows if len(self.selected) == len(rows) else rows[self.selected], scenarios)
         flat = made.reshape(-1, made.shape[2])
         targets = np.repeat(self.targets, made.shape[1])
         weights = None if self.weights is None else np.repeat(self.weights, made.shape[1])

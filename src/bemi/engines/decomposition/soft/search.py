@@ -11,7 +11,7 @@ What the loops compute is then never more than the objective, and equal to it un
 So weights that look no better than the best ones need no look at the other rows; if weights look better, all rows are
 looked at, and those that have moved past a target become near.
 
-In the compiled loops ``columns[i, k]`` is a_ki of the near rows.  Every row has two hinges; where there is only one,
+In the compiled loops ``factors[k] * columns[i, k]`` is a_ki of the near rows.  Every row has two hinges; where there is only one,
 the target ``second`` is far below all margins.  ``free`` is how many more counted weights may become non-zero; ``work``
 is how many products may be computed before the last round of moves.
 """
@@ -48,8 +48,8 @@ class NearRows:
 
     Attributes
     ----------
-    rows, columns, limits
-        a_k of the near rows in both orders, and their c_k.
+    rows, columns, factors, limits
+        The near rows as integers in both orders, by what they are multiplied to be a_k, and their c_k.
     pull, constant
         The sums of ``c_k a_k`` and of ``c_k T_h`` over the hinges far above their rows' margins.
     """
@@ -66,9 +66,9 @@ class NearRows:
         soft = self._soft
         self._near = near
         places = np.flatnonzero(near)
-        self.rows = soft.precise(places)
+        self.rows = soft.data[places]
         self.columns = np.ascontiguousarray(self.rows.T)
-        self.limits = soft.limits[places]
+        self.factors, self.limits = soft.factors[places], soft.limits[places]
         far = np.where(near, 0.0, self._short * soft.limits)
         self.pull = soft.gains(far)
         self.constant = float(soft.heights @ far.sum(axis=1))
@@ -134,8 +134,8 @@ class Search:
             used = int(np.count_nonzero(weights[soft.counted]))
             free = len(weights) if soft.max_links is None else soft.max_links - used
             value, finished = loop(
-                *(near.columns, near.rows, near.pull, weights, near.limits, first, second, soft.low, soft.high),
-                *(soft.counted, free, self.link_price, *options, _WORK if work is None else work),
+                *(near.columns, near.rows, near.factors, near.pull, weights, near.limits, first, second),
+                *(soft.low, soft.high, soft.counted, free, self.link_price, *options, _WORK if work is None else work),
             )
             if finished or work is not None or deadline.passed:
                 return value + near.constant, finished
@@ -282,49 +282,49 @@ def penalty(y, limits, first, second):
 
 
 @_fast_part
-def penalty_after(y, limits, first, second, d, column):
+def penalty_after(y, limits, first, second, d, column, factors):
     total = 0.0
     for k in range(len(y)):
-        moved = y[k] + d * column[k]
+        moved = y[k] + d * factors[k] * column[k]
         total += limits[k] * (max(first - moved, 0.0) + max(second - moved, 0.0))
     return total
 
 
 @_fast_part
-def penalty_after_two(y, limits, first, second, d, column, e, other):
+def penalty_after_two(y, limits, first, second, d, column, e, other, factors):
     total = 0.0
     for k in range(len(y)):
-        moved = y[k] + d * column[k] + e * other[k]
+        moved = y[k] + factors[k] * (d * column[k] + e * other[k])
         total += limits[k] * (max(first - moved, 0.0) + max(second - moved, 0.0))
     return total
 
 
 @_fast_part
-def margins(columns, w):
+def margins(columns, factors, w):
     y = np.zeros(columns.shape[1])
     for i in range(len(w)):
         if w[i] != 0:
-            for k in range(len(y)):
-                y[k] += w[i] * columns[i, k]
+            _add(y, w[i], columns[i], factors)
     return y
 
 
 @_fast_part
-def _learn(y, limits, first, second, shares, rows, gain):
+def _learn(y, limits, first, second, shares, rows, factors, gain):
     """Bring the hinges that each row is short of, as multiples of its limit, and the gain of all weights up to date."""
     for k in range(len(y)):
         share = limits[k] * ((1.0 if y[k] < first else 0.0) + (1.0 if y[k] < second else 0.0))
         change = share - shares[k]
         if change != 0.0:
             shares[k] = share
+            change *= factors[k]
             for i in range(len(gain)):
                 gain[i] += change * rows[k, i]
 
 
 @_part
-def _add(y, by, column):
+def _add(y, by, column, factors):
     for k in range(len(y)):
-        y[k] += by * column[k]
+        y[k] += by * factors[k] * column[k]
 
 
 @_part
@@ -338,7 +338,7 @@ def _price_change(before, after, link_price):
 
 
 @njit(cache=True)
-def descend(columns, rows, pull, w, limits, first, second, low, high, counted, free, link_price, partners, work):
+def descend(columns, rows, factors, pull, w, limits, first, second, low, high, counted, free, link_price, partners, work):
     """Moves of one weight by one or to zero, the best first; if none improves, pairs of the best such moves.
 
     The objective without the prices of weights is convex: along a move it rises at least as fast as its slope says.
@@ -347,10 +347,10 @@ def descend(columns, rows, pull, w, limits, first, second, low, high, counted, f
     """
     # A move m of weight m // 3: one up, one down, or to zero.
     n, count = columns.shape
-    y = margins(columns, w)
+    y = margins(columns, factors, w)
     shares = np.zeros(count)
     gain = pull.copy()
-    _learn(y, limits, first, second, shares, rows, gain)
+    _learn(y, limits, first, second, shares, rows, factors, gain)
     price = 0.0
     for i in range(n):
         price += price_of(w[i], link_price) - pull[i] * w[i]
@@ -376,7 +376,7 @@ def descend(columns, rows, pull, w, limits, first, second, low, high, counted, f
             if free - _links(counted[i], w[i], target[m]) < 0:
                 continue
             d = float(target[m] - w[i])
-            after = penalty_after(y, limits, first, second, d, columns[i])
+            after = penalty_after(y, limits, first, second, d, columns[i], factors)
             work -= count
             change = _price_change(w[i], target[m], link_price) - d * pull[i] + after - loss
             if change < best:
@@ -389,7 +389,7 @@ def descend(columns, rows, pull, w, limits, first, second, low, high, counted, f
                     continue
                 i = m // 3
                 d = float(target[m] - w[i])
-                after = penalty_after(y, limits, first, second, d, columns[i])
+                after = penalty_after(y, limits, first, second, d, columns[i], factors)
                 work -= count
                 change = _price_change(w[i], target[m], link_price) - d * pull[i] + after - loss
                 if known == partners and change >= change_of[known - 1]:
@@ -411,7 +411,7 @@ def descend(columns, rows, pull, w, limits, first, second, low, high, counted, f
                     if i == j or free < links or least[one] + least[other] >= best:
                         continue
                     e = float(target[other] - w[j])
-                    after = penalty_after_two(y, limits, first, second, d, columns[i], e, columns[j])
+                    after = penalty_after_two(y, limits, first, second, d, columns[i], e, columns[j], factors)
                     work -= count
                     change = _price_change(w[i], target[one], link_price) - d * pull[i] + after - loss
                     change += _price_change(w[j], target[other], link_price) - e * pull[j]
@@ -424,10 +424,10 @@ def descend(columns, rows, pull, w, limits, first, second, low, high, counted, f
                 i = m // 3
                 price += _price_change(w[i], target[m], link_price) - pull[i] * (target[m] - w[i])
                 free -= _links(counted[i], w[i], target[m])
-                _add(y, target[m] - w[i], columns[i])
+                _add(y, target[m] - w[i], columns[i], factors)
                 w[i] = target[m]
         loss = penalty(y, limits, first, second)
-        _learn(y, limits, first, second, shares, rows, gain)
+        _learn(y, limits, first, second, shares, rows, factors, gain)
     return price + loss, False
 
 
@@ -438,24 +438,24 @@ def _links(counted, before, after):
 
 
 @_fast_part
-def _slope(y, limits, first, second, column):
+def _slope(y, limits, first, second, column, factors):
     """Derivative of the penalty along a column."""
     total = 0.0
     for k in range(len(y)):
         if y[k] < first:
-            total -= limits[k] * column[k]
+            total -= limits[k] * factors[k] * column[k]
         if y[k] < second:
-            total -= limits[k] * column[k]
+            total -= limits[k] * factors[k] * column[k]
     return total
 
 
 @_part
-def _best_value(y, limits, first, second, column, pull, low, high, loss, link_price):
+def _best_value(y, limits, first, second, column, factors, pull, low, high, loss, link_price):
     """The best value of a weight that does not count in y yet, its change of the objective, and products computed.
 
     The objective is convex apart from the link's price, so a walk from 0 in the direction of descent finds it.
     """
-    slope = _slope(y, limits, first, second, column) - pull
+    slope = _slope(y, limits, first, second, column, factors) - pull
     step = -1 if slope > 0 else 1
     best, value, p, work = 0.0, 0, 0, len(y)
     if abs(slope) <= 0.5:
@@ -463,7 +463,7 @@ def _best_value(y, limits, first, second, column, pull, low, high, loss, link_pr
     previous = 0.0
     while low <= p + step <= high:
         p += step
-        change = penalty_after(y, limits, first, second, float(p), column) - loss + price_of(p, link_price) - pull * p
+        change = penalty_after(y, limits, first, second, float(p), column, factors) - loss + price_of(p, link_price) - pull * p
         work += len(y)
         if change < best:
             best, value = change, p
@@ -474,13 +474,13 @@ def _best_value(y, limits, first, second, column, pull, low, high, loss, link_pr
 
 
 @njit(cache=True)
-def exchange(columns, rows, pull, w, limits, first, second, low, high, counted, free, link_price, work):
+def exchange(columns, rows, factors, pull, w, limits, first, second, low, high, counted, free, link_price, work):
     """Take out one link, or none, and put the best other one in, as long as that improves the objective.
 
     Returns the objective, and whether no exchange improves it: not so if the search was cut short.
     """
     n, count = columns.shape
-    y = margins(columns, w)
+    y = margins(columns, factors, w)
     price = 0.0
     for i in range(n):
         price += price_of(w[i], link_price) - pull[i] * w[i]
@@ -496,14 +496,14 @@ def exchange(columns, rows, pull, w, limits, first, second, low, high, counted, 
                 rest[k] = y[k]
             if j >= 0:
                 d = -price_of(w[j], link_price) + pull[j] * w[j]
-                _add(rest, -w[j], columns[j])
+                _add(rest, -w[j], columns[j], factors)
             base = penalty(rest, limits, first, second)
             room = free + (int(counted[j]) if j >= 0 else 0)
             for i in range(n):
                 if (w[i] != 0 and i != j) or (counted[i] and room < 1):
                     continue
                 p, change, used = _best_value(
-                    rest, limits, first, second, columns[i], pull[i], low[i], high[i], base, link_price
+                    rest, limits, first, second, columns[i], factors, pull[i], low[i], high[i], base, link_price
                 )
                 work -= used
                 if d + change + base - loss < best:
@@ -514,7 +514,7 @@ def exchange(columns, rows, pull, w, limits, first, second, low, high, counted, 
             if i >= 0:
                 price += price_of(p, link_price) - price_of(w[i], link_price) - pull[i] * (p - w[i])
                 free -= _links(counted[i], w[i], p)
-                _add(y, p - w[i], columns[i])
+                _add(y, p - w[i], columns[i], factors)
                 w[i] = p
         loss = penalty(y, limits, first, second)
     return price + loss, False
