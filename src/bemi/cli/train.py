@@ -140,6 +140,8 @@ def run(options: argparse.Namespace) -> int:
     check_writable(options.output)
     if options.shard is not None and options.run_dir is None:
         raise ValueError("--shard needs --run DIR, the folder that all parts share")
+    if progress_wanted(options):
+        print(f"reading {options.data}", file=sys.stderr)  # before what is slow to import
     estimator, notes = _estimator(options), Notes()
     data = training_data(options, notes)
     classifier = estimator(

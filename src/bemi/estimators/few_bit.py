@@ -35,7 +35,6 @@ from bemi.inputs.table.cells import as_given, as_pandas
 from bemi.inputs.table.text import ColumnWarning
 from bemi.inputs.transform import Takes
 from bemi.report.summary import large_gaps, rows_inside
-from bemi.running.schedule import progress
 from bemi.settings import AUTO, EXPLAINABLE, SETTINGS, is_auto
 from bemi.stages import SOFT_STAGES, SPARSE_STAGES
 from bemi.training.budget import expected_costs
@@ -467,7 +466,7 @@ class SoftMarginClassifier(Classifier, ABC):
             groups=groups,
             by_rank=kind.name == "table",
             most=kind.compared_on,
-            watch=partial(progress, show=bool(settings["verbose"]), what="choosing settings"),
+            watch=partial(self._progress, "choosing settings"),
         )
         if kind.name != "signal" or not is_auto(settings["copies"]):
             return choice

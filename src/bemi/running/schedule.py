@@ -245,8 +245,11 @@ class Progression(Protocol):
 
 
 @contextmanager
-def progress(total: int, *, show: bool, what: str = "training") -> Iterator[Progression]:
-    """A bar on standard error: networks done, time left and the mean margin gap so far."""
+def progress(total: int | None, *, show: bool, what: str = "training") -> Iterator[Progression]:
+    """A bar on standard error: networks done, time left and the mean margin gap so far.
+
+    Without a total it says only what is being done, and that it goes on.
+    """
     # Imported here: worker processes load this module and show no progress.
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -254,8 +257,7 @@ def progress(total: int, *, show: bool, what: str = "training") -> Iterator[Prog
     columns: tuple[Any, ...] = (
         TextColumn(what),
         BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
+        *(() if total is None else (MofNCompleteColumn(), TimeRemainingColumn())),
         TextColumn("{task.description}"),
     )
     gaps: list[float] = []

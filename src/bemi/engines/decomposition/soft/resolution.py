@@ -128,9 +128,7 @@ def continuous_svm(problem: Problem, output: int, price: float, hinges: int, max
         kept = np.delete(kept, weakest)
         columns = np.ascontiguousarray(rows[:, kept])
         weights = np.zeros(rows.shape[1])
-        weights[kept] = continuous_weights(
-            columns, limits, hinges, factors=factors, low=low[kept], high=high[kept]
-        )
+        weights[kept] = continuous_weights(columns, limits, hinges, factors=factors, low=low[kept], high=high[kept])
     return weights
 
 

@@ -29,10 +29,10 @@ def solve(
     ``a_k = factor_k rows_k``: rows may be integers of any type, so that many of them take little memory.
 
     ``targets`` decrease.  ``a[k]`` in ``0..len(targets) * limit_k`` is the sum of row k's multipliers; that of a larger
-    target is filled first, because it gains more.  It is changed in place.  With ``g`` their sum over the rows the weights
-    are g clipped to the box, so only g is kept and memory is linear in the rows.  Rows whose multiplier is at a corner
-    and should stay there are left out until the others have settled.  One step visits one row; the order is random and
-    always the same.  Returns the weights and the last pass's largest change of a row's product.
+    target is filled first, because it gains more.  It is changed in place.  With ``g`` their sum over the rows, the
+    weights are g clipped to the box, so only g is kept and memory is linear in the rows.  Rows whose multiplier is at a
+    corner and should stay there are left out until the others have settled.  One step visits one row; the order is
+    random and always the same.  Returns the weights and the last pass's largest change of a row's product.
 
     ``order`` lists the rows, those left out last; ``shrunk`` is how many are not left out, and the largest change in
     the pass before.  Both are changed in place, so that another call goes on where this one stopped: begin with all
