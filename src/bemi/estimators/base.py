@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from dataclasses import replace
 from textwrap import fill
@@ -112,6 +112,17 @@ class _WithProbabilities:
         return MethodType(self.fn, classifier)
 
 
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Raises KeyboardInterrupt where a compiled loop was running, whose result Python refuses then."""
+    try:
+        yield
+    except SystemError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        raise
+
+
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 _Trainings = TypeVar("_Trainings", dict[tuple, Training], dict[tuple, Training] | None)
 
@@ -211,6 +222,7 @@ class Classifier(_ScikitLearn):
 
     # Training ----------------------------------------------------------------------------------------------------
 
+    @_interruptible()
     def _fit(self, given: Given) -> Self:
         # An interrupted fit must not leave an older fit's networks behind.
         self.__dict__.pop("_ensemble", None)
@@ -244,6 +256,7 @@ class Classifier(_ScikitLearn):
         """Settings to train again with, now that the networks are known; None if they stay."""
         return None
 
+    @_interruptible()
     def _fit_shard(self, given: Given, shard: int, shards: int) -> int:
         if self.run_dir is None:
             raise ValueError("a shard needs run_dir, the folder that all shards write to")

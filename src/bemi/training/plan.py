@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import version
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,6 @@ from bemi.settings import RECORDED, SETTINGS
 from bemi.stages.registry import get, parameters_read
 from bemi.training.pipeline import Training, Variants, shortfall, stage_parameters, train, train_lazily, untrained
 from bemi.training.training_set import TrainingSet
-
-_Rows = TypeVar("_Rows", bound=NDArray[np.integer] | None)
 
 LEAST_SECONDS = 0.01
 """Training does not begin with less time than this."""
@@ -323,7 +321,7 @@ class Plan:
         return [np.flatnonzero(np.isin(targets, subset))[own] for subset, own in zip(self.subsets, added, strict=True)]
 
 
-def _some(rows: _Rows, chosen: NDArray[np.bool_]) -> _Rows:
+def _some(rows: NDArray[np.integer] | None, chosen: NDArray[np.bool_]) -> Any:
     """The chosen ones, without a copy if these are all; None if there are none to choose from."""
     return rows if rows is None or chosen.all() else rows[chosen]
 

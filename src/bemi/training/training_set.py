@@ -202,7 +202,9 @@ def variants_of(inputs: Inputs, rows: NDArray, scenarios: Any) -> NDArray[np.int
     shrunk, or of the readings of windows.
     """
     window = inputs.window_shape
-    given = shortest_of_pieces(inputs.integers, rows) if window is None else rows.reshape(len(rows), *window)
+    given = rows if window is None else rows.reshape(len(rows), *window)
+    if window is None and not (rows.dtype.kind in "iu" and inputs.scaling.scale is None):
+        given = shortest_of_pieces(inputs.integers, rows)
     of_shrunk = getattr(inputs.transform, "of_shrunk", None)
     if of_shrunk is not None:
         given = shortest_of_pieces(inputs.transform.shrunk, given)  # type: ignore[union-attr]
