@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from soft_margins import soft_margins
 
 from bemi import FewBitClassifier, ScorecardClassifier, TableBits, load, save
-from bemi.estimators.few_bit import CARD_PENALTIES, CARD_THRESHOLDS, USUAL_PENALTY
+from bemi.estimators.kinds import CARD_PENALTIES, CARD_THRESHOLDS, USUAL_PENALTY
 from bemi.report import summary
 from bemi.running.schedule import Journal
 
