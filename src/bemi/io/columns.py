@@ -124,6 +124,7 @@ def features(cells: Cells, rules: ColumnRules, tell: Tell) -> pd.DataFrame:
     empty, constant, counting, commas = [], [], [], []
     for name in cells.names:  # one at a time: its different texts may take more memory than all numbers together
         column = _Column(cells, name, rules.missing)
+        cells.packed[name].clear()  # the text may be larger than the numbers
         if not column.texts:
             empty.append(name)
             continue
@@ -194,7 +195,8 @@ def _without_index(cells: Cells, features: int) -> Cells:
 
 def _frame(columns: dict[str, NDArray]) -> pd.DataFrame:
     """A data frame of arrays; text stays as it is, with None where missing."""
-    return pd.DataFrame({name: pd.Series(values, dtype=values.dtype) for name, values in columns.items()})
+    series = {name: pd.Series(values, dtype=values.dtype) for name, values in columns.items()}
+    return pd.DataFrame(series, copy=False)  # columns may be large
 
 
 class _Column:
