@@ -124,7 +124,6 @@ def features(cells: Cells, rules: ColumnRules, tell: Tell) -> pd.DataFrame:
     empty, constant, counting, commas = [], [], [], []
     for name in cells.names:  # one at a time: its different texts may take more memory than all numbers together
         column = _Column(cells, name, rules.missing)
-        cells.packed[name].clear()  # the text may be larger than the numbers
         if not column.texts:
             empty.append(name)
             continue
