@@ -88,16 +88,6 @@ def row_hinges(soft: SoftMargin, output: int) -> tuple[Hinge, ...]:
     return tuple(Hinge(share * t, soft.price * t / soft.hinges) for share in HINGE_TARGETS[soft.hinges])
 
 
-def hinge_terms(soft: SoftMargin, output: int, rows: int, row_weights: Integers | None = None) -> list[Hinge]:
-    """The hinges of all rows, weights included: that of row k is number ``hinge * rows + k``."""
-    weights = [ROW_WEIGHT_UNIT] * rows if row_weights is None else row_weights.tolist()
-    return [
-        Hinge(target, price * weight / ROW_WEIGHT_UNIT)
-        for target, price in row_hinges(soft, output)
-        for weight in weights
-    ]
-
-
 def row_norms(data: NDArray[np.integer]) -> Integers:
     """``isqrt(sum_i x_i^2)`` of every row."""
     largest = max(abs(int(data.min(initial=0))), abs(int(data.max(initial=0))))

@@ -224,6 +224,7 @@ def _take_from_first_networks(
         missing = first.shortfall(begun.network, begun.problem.soft, variants.data, variants.codes)
         if not take_worst(taken, missing, len(problem.data)):
             return begun
+        del begun  # its rows should not be in memory beside the next ones
     return None
 
 

@@ -28,6 +28,7 @@ CLIPPED = 1.05
 """By how much a resolution may exceed the one that fits the largest weight, so that targets times nu are integers."""
 
 _PRODUCTS = 4 * 10**8  # multiplications that the continuous machine may take
+_SHARE = 4  # or so many times all entries, if these are more
 _PASSES = 30  # over the rows, which it should be able to take with these; of more rows, it sees a part
 _TOLERANCE = 1e-4
 _SMALLEST = 1e-6
@@ -101,7 +102,7 @@ def continuous_weights(
     inputs = rows.shape[1]
     low = np.full(inputs, -np.inf) if low is None else low
     high = np.full(inputs, np.inf) if high is None else high
-    steps = max(len(rows), _PRODUCTS // max(1, inputs))
+    steps = max(_PASSES * len(rows), _PRODUCTS // max(1, inputs))
     factors = np.ones(len(rows)) if factors is None else factors
     begun = np.zeros(len(rows)), np.arange(len(rows)), np.array([len(rows), np.inf])
     weights, _ = solve(rows, factors, limits / hinges, np.array(TARGETS[hinges]), low, high, *begun, steps, tolerance)
@@ -135,7 +136,7 @@ def continuous_svm(problem: Problem, output: int, price: float, hinges: int, max
 def _part(problem: Problem, output: int) -> tuple[slice | NDArray[np.intp], Floats]:
     """Rows that the continuous machine can settle, equally many of either sign, and how much each counts."""
     weights = np.ones(len(problem.data)) if problem.row_weights is None else problem.row_weights / ROW_WEIGHT_UNIT
-    most = _PRODUCTS // (_PASSES * max(1, problem.data.shape[1]))
+    most = max(_PRODUCTS, _SHARE * problem.data.size) // (_PASSES * max(1, problem.data.shape[1]))
     if len(weights) <= most:
         return slice(None), weights
     rng, counts, parts = np.random.default_rng(0), np.zeros(len(weights)), []
