@@ -222,12 +222,12 @@ class Classifier(_ScikitLearn):
 
     # Training ----------------------------------------------------------------------------------------------------
 
-    @_interruptible()
     def _fit(self, given: Given) -> Self:
         # An interrupted fit must not leave an older fit's networks behind.
         self.__dict__.pop("_ensemble", None)
-        chosen, plan, trainings = self._trained(self._resolved(given), given, self._train)
-        ensemble = self._assembled(chosen, plan, trainings)
+        with _interruptible():
+            chosen, plan, trainings = self._trained(self._resolved(given), given, self._train)
+            ensemble = self._assembled(chosen, plan, trainings)
         if chosen["reject"] is not None:
             ensemble = with_known_ranges(ensemble, chosen, given)
         self._ensemble = ensemble
@@ -256,7 +256,6 @@ class Classifier(_ScikitLearn):
         """Settings to train again with, now that the networks are known; None if they stay."""
         return None
 
-    @_interruptible()
     def _fit_shard(self, given: Given, shard: int, shards: int) -> int:
         if self.run_dir is None:
             raise ValueError("a shard needs run_dir, the folder that all shards write to")
@@ -268,7 +267,8 @@ class Classifier(_ScikitLearn):
             count += len(other._train(plan.shard(shard, shards))) - other.reused_networks_
             return other._finished(plan)
 
-        other._trained(other._resolved(given), given, train)
+        with _interruptible():
+            other._trained(other._resolved(given), given, train)
         return count
 
     def _training_tasks(self, given: Given) -> dict[tuple, Task]:
