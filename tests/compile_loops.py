@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 from strategies import run_only
@@ -45,9 +46,10 @@ def main() -> None:
     best_neuron(problem.data, problem.codes[:, 0], 2)
     annealed_pair(problem.data, problem.codes[:, 0], 2, seed=0, deadline=Deadline.after(0.1))
     flat = replace(problem, hidden_layers=())
-    for max_links in (None, 2):
-        soft, network = choose_resolution(flat, 10.0, max_links=max_links)
-        run_only("soft", "outputs", problem=replace(flat, soft=soft), start=network, limits=limits)
+    for kind, max_links in product((np.int8, np.int16, np.int64), (None, 2)):
+        short = replace(flat, data=flat.data.astype(kind))
+        soft, network = choose_resolution(short, 10.0, max_links=max_links)
+        run_only("soft", "outputs", problem=replace(short, soft=soft), start=network, limits=limits)
     _images(rng.integers(0, 17, (24, 64)))
 
 

@@ -7,7 +7,7 @@ from inspect import signature
 from typing import Any
 
 from bemi import FewBitClassifier
-from bemi.estimators.few_bit import Kind
+from bemi.estimators.kinds import Kind
 from bemi.training import Candidate
 
 

@@ -28,9 +28,9 @@ class Rows:
     Attributes
     ----------
     integers
-        The rows.
+        The rows, of any type.
     low, high
-        Their smallest and largest value, as floats.
+        Their smallest and largest value and 0, as floats.
     """
 
     EXACT = 2**24
@@ -38,15 +38,9 @@ class Rows:
 
     def __init__(self, integers: Integers) -> None:
         self.integers = integers
-        # Imported here because Numba is slow to import.
-        from bemi.jit import fill_with
-
-        floats = np.empty(integers.shape, dtype=np.float32)
-        low, high = fill_with(floats, integers)
-        if not -self.EXACT < low <= high < self.EXACT:
-            floats = integers.astype(np.float64)
-        self._floats = floats
-        self.low, self.high = float(low), float(high)
+        self.low, self.high = float(integers.min(initial=0)), float(integers.max(initial=0))
+        exact = -self.EXACT < self.low <= self.high < self.EXACT
+        self._floats: NDArray = integers.astype(np.float32 if exact else np.float64)
 
     def times(self, weights: Weights) -> NDArray:
         """The products, shape (rows, neurons): integers, of any dtype."""
@@ -82,7 +76,7 @@ class Weights:
         self.largest, self.largest_sum = int(sizes.max(initial=0)), int(sizes.sum(axis=0).max(initial=0))
 
 
-_ENTRIES_AT_A_TIME, _ROWS_AT_A_TIME = 2**21, 2**12
+_ENTRIES_AT_A_TIME, _ROWS_AT_A_TIME = 2**18, 2**12
 """Numbers, and rows of which more is made, that are prepared at a time: rows may be many."""
 
 
@@ -97,6 +91,12 @@ def shortest(values: NDArray) -> NDArray[np.integer]:
     low, high = int(values.min(initial=0)), int(values.max(initial=0))
     kinds = (np.dtype(f"{sign}{size}") for size in (1, 2, 4, 8) for sign in "iu")
     return values.astype(next(k for k in kinds if np.iinfo(k).min <= low and high <= np.iinfo(k).max), copy=False)
+
+
+def signed(values: NDArray[np.integer]) -> Integers:
+    """Integers in the shortest type with a sign that holds all of their own, without a copy if that has one."""
+    kind = np.promote_types(values.dtype, np.int8)
+    return values.astype(kind if kind.kind == "i" else np.int64, copy=False)
 
 
 def shortest_of_pieces(call: Callable[[NDArray], NDArray], rows: NDArray) -> NDArray[np.integer]:
@@ -123,5 +123,5 @@ def joined(parts: Iterable[NDArray], rows: int) -> NDArray[np.integer]:
 def exact_product(inputs: NDArray, weights: Integers) -> Integers:
     """Matrix product of integers, the inputs in any type."""
     prepared = Weights(weights)
-    parts = (Rows(part.astype(np.int64, copy=False)).times(prepared) for part in in_pieces(inputs))
+    parts = (Rows(part).times(prepared) for part in in_pieces(inputs))
     return np.concatenate([part.astype(np.int64) for part in parts])

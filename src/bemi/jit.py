@@ -10,14 +10,12 @@ import os
 import sys
 import threading
 
-import numpy as np
 from numba import njit
 from numba.core import event
-from numpy.typing import NDArray
 
 from bemi import limits
 
-__all__ = ["fill_with", "njit"]
+__all__ = ["njit"]
 
 TOLD = "BEMI_TOLD_OF_COMPILING"
 """Variable that is set once the message was due, so that worker processes, which inherit it, do not repeat it."""
@@ -65,16 +63,3 @@ def _speaks_for_all() -> bool:
 
 event.register("numba:compiler_lock", _Pause())
 event.register("numba:compile", _Announcement())
-
-
-@njit(cache=True)
-def fill_with(floats: NDArray[np.float32], integers: NDArray[np.int64]) -> tuple[np.int64, np.int64]:
-    """Copy integers, shape (rows, columns), into an array of floats; returns the extremes of them and 0."""
-    low = high = np.int64(0)
-    for row in range(integers.shape[0]):
-        for column in range(integers.shape[1]):
-            value = integers[row, column]
-            floats[row, column] = value
-            low = min(low, value)
-            high = max(high, value)
-    return low, high

@@ -13,6 +13,7 @@ import os
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from inspect import signature
 from typing import Any
 
@@ -163,28 +164,9 @@ def _check_text(name: str, value: Any) -> None:
     text(value, name)
 
 
-def _ties() -> Iterable[str]:
-    from bemi.ensemble.ties import TIES
-
-    return TIES
-
-
-def _scalings() -> Iterable[str | None]:
-    from bemi.inputs import INPUT_SCALINGS
-
-    return INPUT_SCALINGS
-
-
-def _engines() -> Iterable[str]:
-    from bemi.engines import ENGINES
-
-    return ENGINES
-
-
-def _hinges() -> Iterable[int]:
-    from bemi.problem.soft_margin import HINGE_TARGETS
-
-    return HINGE_TARGETS
+def _listed_in(module: str, name: str) -> Callable[[], Iterable[Any]]:
+    """What a module lists under a name; it is imported only when that is needed."""
+    return lambda: getattr(import_module(module), name)
 
 
 def _transforms() -> Iterable[str]:
@@ -427,7 +409,7 @@ SETTINGS: dict[str, Setting] = {
         Setting(
             "input_scaling",
             AUTO,
-            _choice(_scalings),
+            _choice(_listed_in("bemi.inputs", "INPUT_SCALINGS")),
             'How features become integers: ``"auto"`` leaves integer-valued data alone and scales other data per '
             'feature, ``"per-feature"`` and ``"common"`` always scale, ``"centred"`` moves medians to zero, which '
             "needs a constant input, None requires integers.  Zero stays zero otherwise.",
@@ -463,7 +445,7 @@ SETTINGS: dict[str, Setting] = {
         Setting(
             "hinges",
             1,
-            _choice(_hinges),
+            _choice(_listed_in("bemi.problem.soft_margin", "HINGE_TARGETS")),
             "Hinges per row: 1 as in support vector machines, or 2, closer to the logistic loss.",
             recorded=True,
             of_networks=True,
@@ -564,7 +546,7 @@ SETTINGS: dict[str, Setting] = {
         Setting(
             "ties",
             "margin",
-            _choice(_ties),
+            _choice(_listed_in("bemi.ensemble.ties", "TIES")),
             '``"margin"`` gives every row a label; ``"abstain"`` is the paper\'s rule: a row without a clear winner is '
             'labelled -1, or ``"unclassified"`` if the classes are strings.',
             option=Option("rule for rows without a clear winner: margin or abstain (default: margin)", metavar="NAME"),

@@ -8,7 +8,7 @@ from soft_margins import soft_margins
 
 import bemi
 from bemi import BeMiClassifier, ConstantInput, FewBitClassifier, ImageScenarios, IntegerHog, SignalCounts, TableBits
-from bemi.estimators.few_bit import images, kind_of, left_to_choose, tables
+from bemi.estimators.kinds import images, kind_of, left_to_choose, tables
 
 DIGITS = load_digits().data
 

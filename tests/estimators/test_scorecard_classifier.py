@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from soft_margins import soft_margins
 
 from bemi import FewBitClassifier, ScorecardClassifier, TableBits, load, save
-from bemi.estimators.few_bit import CARD_PENALTIES, CARD_THRESHOLDS, USUAL_PENALTY
+from bemi.estimators.kinds import CARD_PENALTIES, CARD_THRESHOLDS, USUAL_PENALTY
 from bemi.report import summary
 from bemi.running.schedule import Journal
 
@@ -85,10 +85,14 @@ def test_fitting_warns_of_a_large_gap(monkeypatch):
 
 
 @pytest.mark.parametrize("verbose", [0, 1])
-def test_choosing_shows_progress(verbose, capsys):
+def test_progress_says_what_is_being_done(verbose, capsys):
     X, y = risky(40)
-    FewBitClassifier(inputs=TableBits(), verbose=verbose, **FAST).fit(X, y)
-    assert ("choosing settings" in capsys.readouterr().err) == bool(verbose)
+    FewBitClassifier(inputs=TableBits(), verbose=verbose, probabilities=True, **FAST).fit(X, y)
+    shown = capsys.readouterr().err
+    steps = ("choosing settings", "preparing the rows", "training", "fitting probabilities")
+    places = [shown.find(step) for step in steps]
+    assert places == sorted(places)
+    assert [place >= 0 for place in places] == [bool(verbose)] * 4
 
 
 def one_level_against_the_rest():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bemi import Network
-from bemi.problem import Problem, SoftMargin, hinge_terms, missing_margin, row_hinges, row_norms, soft_value
+from bemi.problem import Problem, SoftMargin, missing_margin, row_hinges, row_norms, soft_value
 
 
 def by_hand(data, codes, weights, soft, row_weights=None):
@@ -60,20 +60,6 @@ def test_the_objective_is_its_definition(case):
     assert soft_value(data, codes, weights, soft, omega) == by_hand(data, codes, weights, soft, omega)
 
 
-@given(cases())
-def test_the_terms_add_up_to_the_objective(case):
-    data, codes, weights, soft, omega = case
-    total = Fraction(int((weights**2).sum()), 2)
-    norms = row_norms(data)
-    for j in range(codes.shape[1]):
-        for number, (target, price) in enumerate(hinge_terms(soft, j, len(data), omega)):
-            k = number % len(data)
-            if norms[k]:
-                y = Fraction(int(codes[k, j] * (data[k] @ weights[:, j])), norms[k])
-                total += price * max(Fraction(0), target - y)
-    assert total == soft_value(data, codes, weights, soft, omega)
-
-
 def test_a_weight_is_a_number_of_equal_rows():
     rng = np.random.default_rng(0)
     data, codes = rng.integers(-9, 10, (5, 3)), rng.choice([-1, 1], (5, 1))
@@ -89,10 +75,10 @@ def test_a_weight_is_a_number_of_equal_rows():
 
 def test_norms_of_any_type_and_size():
     for data in (np.array([[100, 100]], dtype=np.int8), np.array([[2**40, -(2**40)]]), np.array([[0, 0]])):
-        (norm,) = row_norms(data)
+        (norm,) = row_norms(data).tolist()
         square = sum(int(v) ** 2 for v in data[0])
         assert norm**2 <= square < (norm + 1) ** 2
-    assert row_norms(np.empty((3, 0), dtype=np.int64)) == [0, 0, 0]
+    assert row_norms(np.empty((3, 0), dtype=np.int64)).tolist() == [0, 0, 0]
 
 
 def test_two_hinges_follow_the_logistic_loss_more_closely():

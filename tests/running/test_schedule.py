@@ -103,7 +103,8 @@ def test_only_what_is_missing_is_trained(tmp_path, monkeypatch):
     assert third[3].network == second[3].network
 
 
-def test_an_interrupted_fit_goes_on_where_it_was(tmp_path, monkeypatch):
+@pytest.mark.parametrize("in_loop", [False, True])
+def test_an_interrupted_fit_goes_on_where_it_was(tmp_path, monkeypatch, in_loop):
     rng = np.random.default_rng(1)
     X, y = rng.integers(0, 20, (16, 6)), np.repeat(np.arange(4), 4)
     settings = {"hidden_layers": (2,), "node_limit": 20, "time_limit": None, "n_jobs": 1}
@@ -113,6 +114,8 @@ def test_an_interrupted_fit_goes_on_where_it_was(tmp_path, monkeypatch):
 
     def interrupted(task, seconds):
         if len(trained) == 4:
+            if in_loop:  # as Numba's compiled code does
+                raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
             raise KeyboardInterrupt
         trained.append(task)
         return original(task, seconds)

@@ -57,7 +57,7 @@ def test_a_violated_soft_margin_is_a_loss(seed):
     sums = (variants.data.astype(int) @ report.network.weights[0])[:, 0] * variants.codes[:, 0]
     losses = [
         max(Fraction(0), t - Fraction(int(y), n)) if n else 0
-        for y, n in zip(sums, row_norms(variants.data), strict=True)
+        for y, n in zip(sums, row_norms(variants.data).tolist(), strict=True)
     ]
     assert shortfall(training, variants) == pytest.approx([float(loss) for loss in losses])
 

@@ -22,8 +22,7 @@ from bemi import (
     TableBits,
 )
 from bemi.ensemble.ensemble import Ensemble
-from bemi.estimators import ESTIMATORS
-from bemi.estimators import few_bit as few_bit_settings
+from bemi.estimators import ESTIMATORS, kinds
 from bemi.exact import Integers
 from bemi.inputs import registry
 from bemi.inputs.inputs import Inputs
@@ -34,7 +33,7 @@ from bemi.training.training_set import variants_of
 Classifier: TypeAlias = Any
 """One of the library's estimators."""
 
-SMALL_GAINS, GAINS, SHIFTS = few_bit_settings.SMALL_GAINS, few_bit_settings.GAINS, few_bit_settings.SHIFTS
+SMALL_GAINS, GAINS, SHIFTS = kinds.SMALL_GAINS, kinds.GAINS, kinds.SHIFTS
 """Gains and shifts of copies of windows: those that suit few windows, those that prepare for other sensors."""
 
 CARD_THRESHOLDS = 8
@@ -96,7 +95,7 @@ def _fixed(kind: str, **parameters: Any) -> Classifier:
 def few_bit(X: Any, *, inputs: Any = None, **parameters: Any) -> Classifier:
     """The few-bit classifier; inputs, unless given or named, copies and C are chosen when it is fitted."""
     given = {} if inputs is None else {"inputs": INPUTS[inputs]() if isinstance(inputs, str) else inputs}
-    probabilities = few_bit_settings.kind_of(X).name == "table"
+    probabilities = kinds.kind_of(X).name == "table"
     return _few_bit("auto", **{"probabilities": probabilities} | given | parameters)
 
 
@@ -105,8 +104,8 @@ def fixed(X: Any, *, copies: str | None = None, inputs: str | None = None, **par
 
     ``copies`` is a name in :data:`WINDOW_COPIES`, and ``inputs`` one in :data:`INPUTS`; None for the usual inputs.
     """
-    usual_settings = few_bit_settings.kind_of(X).usual
-    given = {name: usual_settings[name] for name in few_bit_settings.COMPARED}
+    usual_settings = kinds.kind_of(X).usual
+    given = {name: usual_settings[name] for name in kinds.COMPARED}
     given |= {} if copies is None else {"copies": WINDOW_COPIES[copies]}
     given |= {} if inputs is None else {"inputs": INPUTS[inputs]()}
     return few_bit(X, **{"probabilities": False} | parameters).set_params(**given)
@@ -121,9 +120,9 @@ def soft(*, inputs: str | None = None, copies: Any = None, weight_bound: int = 7
 def usual(kind: str, *, inputs: str | None = "usual", **parameters: Any) -> Classifier:
     """Usual settings for ``"images"`` or ``"tables"``, comparing nothing; inputs as usual, of a name, or none."""
     if kind == "images":
-        settings = {"inputs": IntegerHog(), "copies": None, "C": 10.0, "weight_bound": few_bit_settings.WEIGHT_BOUND}
+        settings = {"inputs": IntegerHog(), "copies": None, "C": 10.0, "weight_bound": kinds.WEIGHT_BOUND}
     else:
-        settings = dict(few_bit_settings.tables().usual) | {"probabilities": True}
+        settings = dict(kinds.tables().usual) | {"probabilities": True}
     if inputs != "usual":
         settings["inputs"] = None if inputs is None else INPUTS[inputs]()
     return _fixed("table", **settings | parameters)
@@ -152,7 +151,7 @@ def choice(model: Classifier, X: Any, y: NDArray[Any]) -> Choice:
 
 def settings_of(model: Classifier, X: Any) -> dict[str, Any]:
     """Inputs, copies, penalty and scaling of a few-bit classifier on these rows, usual ones where it would choose."""
-    usual_settings = few_bit_settings.kind_of(X, model.kind, model.inputs).usual
+    usual_settings = kinds.kind_of(X, model.kind, model.inputs).usual
     given = {name: value for name, value in model.get_params(deep=False).items() if not isinstance(value, str)}
     return {"input_scaling": "auto", **usual_settings, **given}
 

@@ -140,6 +140,8 @@ def run(options: argparse.Namespace) -> int:
     check_writable(options.output)
     if options.shard is not None and options.run_dir is None:
         raise ValueError("--shard needs --run DIR, the folder that all parts share")
+    if progress_wanted(options):
+        print(f"reading {options.data}", file=sys.stderr)  # before what is slow to import
     estimator, notes = _estimator(options), Notes()
     data = training_data(options, notes)
     classifier = estimator(
@@ -189,7 +191,7 @@ def _estimator(options: argparse.Namespace) -> Any:
 
 def _parameters(options: argparse.Namespace, data: TrainingData) -> dict[str, Any]:
     """What the options and the data say about the estimator's parameters."""
-    from bemi.estimators.few_bit import cards
+    from bemi.estimators.kinds import cards
     from bemi.inputs.signal import SignalCounts
     from bemi.inputs.transform import Takes
 
@@ -243,7 +245,7 @@ def _kind(options: argparse.Namespace, data: TrainingData) -> Any:
 
 def _usual(options: argparse.Namespace, data: TrainingData, given: dict[str, Any]) -> dict[str, Any]:
     """Settings for rows of this kind, in place of those that cross-validation would choose."""
-    from bemi.estimators.few_bit import COMPARED, kind_of
+    from bemi.estimators.kinds import COMPARED, kind_of
 
     usual = kind_of(data.X, _kind(options, data), given.get("inputs", AUTO)).usual
     return {name: usual[name] for name in COMPARED}
@@ -252,7 +254,7 @@ def _usual(options: argparse.Namespace, data: TrainingData, given: dict[str, Any
 def _copies(options: argparse.Namespace, data: TrainingData, given: dict[str, Any]) -> dict[str, Any]:
     """Copies that suit the rows, and inputs that go with them."""
     from bemi.augment.scenarios import ImageScenarios, NoiseScenarios, SignalScenarios
-    from bemi.estimators.few_bit import kind_of
+    from bemi.estimators.kinds import kind_of
     from bemi.inputs.constant import ConstantInput
     from bemi.inputs.transform import Takes
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from dataclasses import replace
 from textwrap import fill
@@ -32,7 +33,7 @@ from bemi.inputs.table.text import ColumnWarning
 from bemi.inputs.transform import Takes
 from bemi.report.html import fitted_html
 from bemi.report.scorecard import Scorecard, why_no_card
-from bemi.running.schedule import check_shard, finished, train_all
+from bemi.running.schedule import Progression, check_shard, finished, progress, train_all
 from bemi.settings import OF_NETWORKS, SETTINGS, is_auto
 from bemi.training.calibration import calibrated
 from bemi.training.pipeline import Training, share_time
@@ -109,6 +110,17 @@ class _WithProbabilities:
         if why:
             raise AttributeError(f"no {self.fn.__name__}: {why}")
         return MethodType(self.fn, classifier)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Raises KeyboardInterrupt where a compiled loop was running, whose result Python refuses then."""
+    try:
+        yield
+    except SystemError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        raise
 
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -213,8 +225,9 @@ class Classifier(_ScikitLearn):
     def _fit(self, given: Given) -> Self:
         # An interrupted fit must not leave an older fit's networks behind.
         self.__dict__.pop("_ensemble", None)
-        chosen, plan, trainings = self._trained(self._resolved(given), given, self._train)
-        ensemble = self._assembled(chosen, plan, trainings)
+        with _interruptible():
+            chosen, plan, trainings = self._trained(self._resolved(given), given, self._train)
+            ensemble = self._assembled(chosen, plan, trainings)
         if chosen["reject"] is not None:
             ensemble = with_known_ranges(ensemble, chosen, given)
         self._ensemble = ensemble
@@ -224,7 +237,8 @@ class Classifier(_ScikitLearn):
         self, chosen: Settings, given: Given, train: Callable[[Plan], _Trainings]
     ) -> tuple[Settings, Plan, _Trainings]:
         """Settings, plan and networks of the last training, if ``train`` gives networks: these may call for another."""
-        plan = self._planned(chosen, given)
+        with self._progress("preparing the rows"):
+            plan = self._planned(chosen, given)
         trainings = train(plan)
         while trainings is not None and (revised := self._revised(chosen, plan, trainings)) is not None:
             chosen = revised
@@ -233,6 +247,10 @@ class Classifier(_ScikitLearn):
                 plan = self._planned(chosen, given)
             trainings = train(plan)
         return chosen, plan, trainings
+
+    def _progress(self, what: str, total: int | None = None) -> AbstractContextManager[Progression]:
+        """Shows on request what is being done."""
+        return progress(total, show=bool(self.verbose), what=what)
 
     def _revised(self, chosen: Settings, plan: Plan, trainings: Mapping[tuple, Training]) -> Settings | None:
         """Settings to train again with, now that the networks are known; None if they stay."""
@@ -249,7 +267,8 @@ class Classifier(_ScikitLearn):
             count += len(other._train(plan.shard(shard, shards))) - other.reused_networks_
             return other._finished(plan)
 
-        other._trained(other._resolved(given), given, train)
+        with _interruptible():
+            other._trained(other._resolved(given), given, train)
         return count
 
     def _training_tasks(self, given: Given) -> dict[tuple, Task]:
@@ -400,7 +419,8 @@ class Classifier(_ScikitLearn):
     ) -> Ensemble:
         ensemble = self._uncalibrated(chosen, plan, trainings, known)
         if chosen["probabilities"]:
-            ensemble = calibrated(plan, ensemble, known)
+            with self._progress("fitting probabilities"):
+                ensemble = calibrated(plan, ensemble, known)
         told = self.choice_ if known is None else None
         if told is not None and told.expected is not None:
             expected = (told.expected, told.low, told.high)

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from bemi.ensemble.ensemble import Ensemble
-from bemi.estimators.few_bit import Kind, SoftMarginClassifier, cards
+from bemi.estimators.few_bit import SoftMarginClassifier
+from bemi.estimators.kinds import Kind, cards
 from bemi.report.scorecard import Scorecard, why_no_card
 from bemi.stages import SOFT_STAGES
 from bemi.training.pipeline import Training

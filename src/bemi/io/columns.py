@@ -194,7 +194,8 @@ def _without_index(cells: Cells, features: int) -> Cells:
 
 def _frame(columns: dict[str, NDArray]) -> pd.DataFrame:
     """A data frame of arrays; text stays as it is, with None where missing."""
-    return pd.DataFrame({name: pd.Series(values, dtype=values.dtype) for name, values in columns.items()})
+    series = {name: pd.Series(values, dtype=values.dtype) for name, values in columns.items()}
+    return pd.DataFrame(series, copy=False)  # columns may be large
 
 
 class _Column:

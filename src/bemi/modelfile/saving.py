@@ -192,7 +192,7 @@ def _needed_budget(ensemble: Ensemble, file: int, text: bytes) -> float:
         return 0.0
     data = rows.rows
     largest = max(int(data.max(initial=0)), -int(data.min(initial=0)))
-    sizes = Sizes(len(data), data.shape[1], int(data.any(axis=0).sum()), len(set(row_norms(data))), largest)
+    sizes = Sizes(len(data), data.shape[1], int(data.any(axis=0).sum()), len(np.unique(row_norms(data))), largest)
     networks = (
         (max(report.rows for report in reports.values()), [report.certificate for report in reports.values()])
         for reports in ensemble.reports

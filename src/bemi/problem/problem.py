@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bemi.checks import check_integer, is_integer
-from bemi.exact import PRE_ACTIVATION_LIMIT, Integers, too_large
+from bemi.exact import PRE_ACTIVATION_LIMIT, Integers, in_pieces, too_large
 from bemi.network import Network
 from bemi.problem.soft_margin import LARGEST_ROW_WEIGHT, ROW_WEIGHT_UNIT, SoftMargin, soft_value
-
-_ROWS_AT_A_TIME = 1024
 
 ABSTAIN = -1
 """Vote of a network that gives a code beyond its last class, and label of an unclassified row."""
@@ -97,9 +95,9 @@ class Problem:
             )
         object.__setattr__(self, "hidden_layers", tuple(int(n) for n in self.hidden_layers))
         object.__setattr__(self, "codes", codes.astype(np.int64))
-        # Some rows at a time, since there may be many.
-        parts = (data[start : start + _ROWS_AT_A_TIME] for start in range(0, len(data), _ROWS_AT_A_TIME))
-        norm = max((float(np.abs(part.astype(np.float64)).sum(axis=1).max()) for part in parts), default=0.0)
+        norm = max(float(data.max(initial=0)), -float(data.min(initial=0))) * data.shape[1]
+        if norm * self.weight_bound >= PRE_ACTIVATION_LIMIT:  # then a closer look is worth its time
+            norm = max(float(np.abs(part.astype(np.float64)).sum(axis=1).max(initial=0)) for part in in_pieces(data))
         if norm * self.weight_bound >= PRE_ACTIVATION_LIMIT:
             raise too_large(norm * self.weight_bound)
         object.__setattr__(self, "data", data if data.dtype.kind == "i" else data.astype(np.int64))

@@ -38,9 +38,6 @@ LARGEST_ROW_WEIGHT = 2**31
 HINGE_TARGETS = {1: (Fraction(1),), 2: (Fraction(1, 2), Fraction(3, 2))}
 """Targets of a row's hinges as multiples of t, by the number of hinges."""
 
-_AT_A_TIME = 1024
-"""Rows that are converted to floating point at a time."""
-
 _EXACT = 2**62
 """Sums below this fit into 64 bits."""
 
@@ -91,38 +88,22 @@ def row_hinges(soft: SoftMargin, output: int) -> tuple[Hinge, ...]:
     return tuple(Hinge(share * t, soft.price * t / soft.hinges) for share in HINGE_TARGETS[soft.hinges])
 
 
-def hinge_terms(soft: SoftMargin, output: int, rows: int, row_weights: Integers | None = None) -> list[Hinge]:
-    """The hinges of all rows, weights included: that of row k is number ``hinge * rows + k``."""
-    weights = [ROW_WEIGHT_UNIT] * rows if row_weights is None else row_weights.tolist()
-    return [
-        Hinge(target, price * weight / ROW_WEIGHT_UNIT)
-        for target, price in row_hinges(soft, output)
-        for weight in weights
-    ]
-
-
-def row_norms(data: NDArray[np.integer]) -> list[int]:
+def row_norms(data: NDArray[np.integer]) -> Integers:
     """``isqrt(sum_i x_i^2)`` of every row."""
-    if not data.size:
-        return [0] * len(data)
-    largest = max(abs(int(data.min())), abs(int(data.max())))
-    if largest**2 * data.shape[1] < _EXACT:
-        parts = (part.astype(np.int64, copy=False) for part in in_pieces(data))
-        squares = np.concatenate([np.einsum("ki,ki->k", part, part) for part in parts])
-    else:
-        squares = (data.astype(object) ** 2).sum(axis=1)
-    return [math.isqrt(int(square)) for square in squares]
+    largest = max(abs(int(data.min(initial=0))), abs(int(data.max(initial=0))))
+    if largest**2 * data.shape[1] >= _EXACT:
+        return np.array([math.isqrt(sum(value**2 for value in row)) for row in data.tolist()], dtype=np.int64)
+    parts = (part.astype(np.int64, copy=False) for part in in_pieces(data))
+    squares = np.concatenate([np.einsum("ki,ki->k", part, part) for part in parts])
+    roots = np.sqrt(squares.astype(np.float64)).astype(np.int64)
+    # Rounding may leave the root one off.
+    roots -= roots**2 > squares
+    return roots + ((roots + 1) ** 2 <= squares)
 
 
-def normalised_rows(data: Integers, signs: Integers) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
-    """``s_k x^k / nu_k`` in single precision for the non-zero rows, and their indices."""
-    norms = np.array(row_norms(data), dtype=np.float64)
-    nonzero = np.flatnonzero(norms)
-    rows = np.empty((len(nonzero), data.shape[1]), dtype=np.float32)
-    for start in range(0, len(nonzero), _AT_A_TIME):  # rows may be many
-        part = nonzero[start : start + _AT_A_TIME]
-        rows[start : start + _AT_A_TIME] = data[part] * (signs[part] / norms[part])[:, None]
-    return rows, nonzero
+def row_factors(signs: Integers, norms: Integers) -> NDArray[np.float64]:
+    """``s_k / nu_k`` of every row, by which it is multiplied in the objective; 0 for rows of zeros."""
+    return np.divide(signs, norms, out=np.zeros(len(norms)), where=norms > 0)
 
 
 def soft_value(
@@ -130,7 +111,7 @@ def soft_value(
 ) -> Fraction:
     """The objective summed over the outputs, for weights of shape (inputs, outputs)."""
     sums = exact_product(data, weights) * codes
-    norms = np.array(row_norms(data), dtype=np.int64)
+    norms = row_norms(data)
     total = Fraction(int((weights**2).sum()), 2)
     for output in range(len(soft.resolutions)):
         for target, price in row_hinges(soft, output):
@@ -141,21 +122,24 @@ def soft_value(
 def missing_margin(sums: Integers, norms: Integers, target: Fraction, row_weights: Integers | None = None) -> Fraction:
     """``sum_k omega_k max(0, target - y_k / nu_k)`` over the rows with nu_k > 0, for sums ``y_k = s_k w.x^k``.
 
-    With ``target = a / b`` a row lacks ``(a nu_k - b y_k) / (b nu_k)``.  The numerators of rows with equal norms are
-    added up in integers, so there are only as many fractions as norms.
+    The numerators of rows with equal norms are added up in integers, so there are only as many fractions as norms.
     """
-    nonzero = np.flatnonzero(norms)
-    if not len(nonzero):
-        return Fraction(0)
-    a, b = target.numerator, target.denominator
-    y, nu = sums[nonzero], norms[nonzero]
-    omega = np.full(len(nonzero), ROW_WEIGHT_UNIT) if row_weights is None else row_weights[nonzero]
-    largest = int(omega.max()) * (abs(a) * int(nu.max()) + b * int(np.abs(y).max()))
-    kind: type = np.int64 if largest * len(nonzero) < _EXACT else object
-    missing: NDArray = omega.astype(kind) * np.maximum(0, a * nu.astype(kind) - b * y.astype(kind))
-    distinct, group = np.unique(nu, return_inverse=True)
-    numerators: NDArray = np.zeros(len(distinct), dtype=kind)
-    np.add.at(numerators, group.reshape(-1), missing)
-    parts = [(int(n), norm) for n, norm in zip(numerators, distinct.tolist(), strict=True) if n]
+    omega = np.full(len(norms), ROW_WEIGHT_UNIT) if row_weights is None else row_weights
+    missing = lacking(sums, norms, target)
+    if int(omega.max(initial=0)) * int(missing.max(initial=0)) * len(norms) >= _EXACT:
+        missing, omega = missing.astype(object), omega.astype(object)
+    distinct, group = np.unique(norms, return_inverse=True)
+    numerators: NDArray = np.zeros(len(distinct), dtype=missing.dtype)
+    np.add.at(numerators, group.reshape(-1), omega * missing)
+    parts = [(int(n), norm) for n, norm in zip(numerators, distinct.tolist(), strict=True) if n and norm]
     common = math.lcm(*(norm for _, norm in parts))
-    return Fraction(sum(n * (common // norm) for n, norm in parts), common * b * ROW_WEIGHT_UNIT)
+    whole = sum(n * (common // norm) for n, norm in parts)
+    return Fraction(whole, common * target.denominator * ROW_WEIGHT_UNIT)
+
+
+def lacking(sums: Integers, norms: Integers, target: Fraction) -> NDArray:
+    """By how much each row misses a target ``a / b``, ``max(0, a nu_k - b y_k)``: in units of ``1 / (b nu_k)``."""
+    a, b = target.numerator, target.denominator
+    largest = abs(a) * int(norms.max(initial=0)) + b * int(np.abs(sums).max(initial=0))
+    kind: type = np.int64 if largest < _EXACT else object
+    return np.maximum(0, a * norms.astype(kind) - b * sums.astype(kind)) * (norms > 0)

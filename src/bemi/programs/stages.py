@@ -175,7 +175,7 @@ class _SoftColumns:
 
 def _missing(problem: Problem, network: Network, targets: Floats) -> Floats:
     """``max(0, t_h - s_k w.x^k / nu_k)``, shape (hinges, rows, outputs); 0 for rows of zeros."""
-    norms = np.array(row_norms(problem.data), dtype=np.float64)[:, None]
+    norms = row_norms(problem.data)[:, None]
     sums = problem.data @ network.weights[0] * problem.codes
     return np.where(norms > 0, np.maximum(0.0, targets[:, None, :] - sums / np.maximum(norms, 1)), 0.0)
 
@@ -202,7 +202,7 @@ def _soft_columns(encoding: Encoding) -> _SoftColumns:
     missing = builder.columns((len(targets), rows, outputs), 0, np.inf, integer=False)
     parts = np.concatenate([weights[:, :, None], segments], axis=2)
     builder.rows(parts, [1.0, *[-1.0] * (2 * bound)], lower=-bound, upper=-bound)
-    norms = np.array(row_norms(problem.data), dtype=np.float64)
+    norms = row_norms(problem.data)
     nonzero = np.flatnonzero(norms)
     columns, coefficients = encoding.pre_activation(0)
     signed = (problem.codes[:, :, None] * coefficients)[nonzero] / norms[nonzero, None, None]

@@ -35,8 +35,9 @@ class Lost:
 
 
 class Items(Protocol):
-    """What calls are about, which may be made on access."""
+    """What calls are about, such as tasks, which may be made on access."""
 
+    def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> Any: ...
 
 

@@ -20,7 +20,7 @@ from bemi.checks import check_integer
 from bemi.files import write_atomically
 from bemi.limits import Deadline
 from bemi.running.calls import results
-from bemi.running.pools import ATTEMPTS, ClusterLost, Lost
+from bemi.running.pools import ATTEMPTS, ClusterLost, Items, Lost
 from bemi.stages.registry import get
 from bemi.stages.result import Outcome, StageResult, flat_weights, network_of, stage_claim, stage_result
 from bemi.training.pipeline import Training
@@ -93,15 +93,8 @@ def _training(record: dict[str, Any]) -> Training:
     return Training(network(record["weights"]), reports, **lazy)
 
 
-class Tasks(Protocol):
-    """A list of tasks, which may be created on access."""
-
-    def __len__(self) -> int: ...
-    def __getitem__(self, index: int, /) -> Task: ...
-
-
 def run(
-    tasks: Tasks, *, n_jobs: int | None = None, journal: Journal | None = None
+    tasks: Items, *, n_jobs: int | None = None, journal: Journal | None = None
 ) -> Iterator[tuple[int, Training | Lost, bool]]:
     """Train all networks and yield ``(position in tasks, training, was in the journal)`` as they finish.
 
@@ -153,7 +146,7 @@ def _trained(task: Task, seconds: float | None) -> Training:
 
 
 def train_all(
-    tasks: Tasks,
+    tasks: Items,
     *,
     names: Sequence[tuple],
     n_jobs: int | None = None,
@@ -199,7 +192,7 @@ def train_all(
     return [trainings[index] for index in range(len(tasks))], reused
 
 
-def save_finished(tasks: Tasks, trainings: Mapping[int, Training], journal: Journal | None) -> Path:
+def save_finished(tasks: Items, trainings: Mapping[int, Training], journal: Journal | None) -> Path:
     """The folder that holds all finished networks; without a journal, a new one they are written to."""
     if journal is None:
         journal = Journal(tempfile.mkdtemp(prefix="bemi-"))
@@ -221,7 +214,7 @@ class NetworksFailed(RuntimeError):
         self.folder = folder
 
 
-def finished(tasks: Tasks, run_dir: str | Path) -> list[Training] | None:
+def finished(tasks: Items, run_dir: str | Path) -> list[Training] | None:
     """All networks in the order of their tasks, if the journal has them; None if one is missing."""
     journal, found = Journal(run_dir), []
     for index in range(len(tasks)):
@@ -245,8 +238,11 @@ class Progression(Protocol):
 
 
 @contextmanager
-def progress(total: int, *, show: bool, what: str = "training") -> Iterator[Progression]:
-    """A bar on standard error: networks done, time left and the mean margin gap so far."""
+def progress(total: int | None, *, show: bool, what: str = "training") -> Iterator[Progression]:
+    """A bar on standard error: networks done, time left and the mean margin gap so far.
+
+    Without a total it says only what is being done, and that it goes on.
+    """
     # Imported here: worker processes load this module and show no progress.
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -254,8 +250,7 @@ def progress(total: int, *, show: bool, what: str = "training") -> Iterator[Prog
     columns: tuple[Any, ...] = (
         TextColumn(what),
         BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
+        *(() if total is None else (MofNCompleteColumn(), TimeRemainingColumn())),
         TextColumn("{task.description}"),
     )
     gaps: list[float] = []

@@ -30,7 +30,7 @@ from bemi.problem.problem import (
     sum_of_margins,
     sum_of_margins_bound,
 )
-from bemi.problem.soft_margin import SoftMargin, row_hinges, row_norms
+from bemi.problem.soft_margin import SoftMargin, lacking, row_hinges, row_norms
 from bemi.stages.result import StageResult
 
 Parameters = Mapping[str, Any]
@@ -157,13 +157,12 @@ def _soft_shortfall(
     With several hinges t is the largest target: a row has no loss once it reaches that.
     """
     assert soft is not None
-    targets = [max(hinge.target for hinge in row_hinges(soft, output)) for output in range(codes.shape[1])]
-    sums = (network.pre_activations(data)[-1] * codes).tolist()
-    found = np.zeros(len(sums))
-    for k, (norm, reached) in enumerate(zip(row_norms(data), sums, strict=True)):
-        if norm:
-            pairs = zip(targets, reached, strict=True)
-            found[k] = max(0.0, *((t.numerator * norm - t.denominator * y) / (t.denominator * norm) for t, y in pairs))
+    sums, norms = network.pre_activations(data)[-1] * codes, row_norms(data)
+    found = np.zeros(len(data))
+    for output in range(codes.shape[1]):
+        target = max(hinge.target for hinge in row_hinges(soft, output))
+        units = target.denominator * np.maximum(1.0, norms)
+        found = np.maximum(found, lacking(sums[:, output], norms, target).astype(np.float64) / units)
     return found
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bemi import engines
 from bemi.checks import is_list
-from bemi.engines.start import OWN_STARTS, first_network, initial_network
+from bemi.engines.start import OWN_STARTS, Beginning, first_network, initial_network
 from bemi.exact import Integers
 from bemi.limits import Deadline, Limits
 from bemi.network import Network, confidence_threshold
@@ -94,6 +94,7 @@ def train(
     time_limit: float | Sequence[float] | None = 10.0,
     gap: float | None = 0.0,
     limits: Limits | None = None,
+    begun: Beginning | None = None,
     **parameters: Any,
 ) -> Training:
     """Train one network.
@@ -116,6 +117,8 @@ def train(
         Relative gap within which every stage stops; None is the usual one of each.
     limits
         Node limit, threads and seed; its seconds and gap are ignored.
+    begun
+        What the first stage starts from, if that is known.
     parameters
         Parameters that the stages read, by name; those of stages that are not run are ignored.
     """
@@ -128,7 +131,7 @@ def train(
     deadline = Deadline.after(0.0)
     if stages[0] not in OWN_STARTS:
         problem = replace(problem, data=problem.data.astype(np.int64))
-    problem, network = first_network(stages[0], problem, values, budgets[0])
+    problem, network = begun or first_network(stages[0], problem, values, budgets[0])
     before_first = deadline.elapsed
     reports: dict[str, StageResult] = {}
     seen = Handover(problem)
@@ -190,9 +193,10 @@ def train_lazily(problem: Problem, variants: Variants, stages: tuple[str, ...], 
     limit = settings.get("time_limit")
     deadline = Deadline.after(None if limit is None else float(np.sum(limit)))
     taken = np.zeros(len(variants.data), dtype=bool)
-    _take_from_first_networks(problem, variants, stages, settings, taken)
+    begun = _take_from_first_networks(problem, variants, stages, settings, taken)
     for rounds in range(1, MOST_ROUNDS + 1):
-        training = train(variants.appended_to(problem, taken), stages, **settings)
+        chosen = variants.appended_to(problem, taken) if begun is None else begun.problem
+        training, begun = train(chosen, stages, begun=begun, **settings), None
         missing = shortfall(training, variants)
         last = rounds == MOST_ROUNDS or deadline.passed
         trained = taken.copy()
@@ -205,20 +209,23 @@ def train_lazily(problem: Problem, variants: Variants, stages: tuple[str, ...], 
 
 def _take_from_first_networks(
     problem: Problem, variants: Variants, stages: tuple[str, ...], settings: Mapping[str, Any], taken: NDArray[np.bool_]
-) -> None:
+) -> Beginning | None:
     """Mark variants that the start network violates, if the first stage has its own way to begin.
 
-    This is cheap compared to training, and finds most of the variants that matter.
+    This is cheap compared to training, and finds most of the variants that matter.  Returns the start with them if it
+    violates no others.
     """
     first = get(stages[0])
     if stages[0] not in OWN_STARTS or first.shortfall is None:
-        return
+        return None
     parameters = stage_parameters(stages, settings)
     for _ in range(MOST_ROUNDS):
-        begun, network = first_network(stages[0], variants.appended_to(problem, taken), parameters)
-        missing = first.shortfall(network, begun.soft, variants.data, variants.codes)
+        begun = first_network(stages[0], variants.appended_to(problem, taken), parameters)
+        missing = first.shortfall(begun.network, begun.problem.soft, variants.data, variants.codes)
         if not take_worst(taken, missing, len(problem.data)):
-            break
+            return begun
+        del begun  # its rows should not be in memory beside the next ones
+    return None
 
 
 def take_worst(taken: NDArray[np.bool_], missing: NDArray[np.float64], most: int) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import version
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from bemi.certificate import training_digest
 from bemi.checks import is_integer, is_list
 from bemi.ensemble.ensemble import Ensemble, TrainingRecord, keys_of
 from bemi.ensemble.ties import TieRule
-from bemi.exact import Integers, in_pieces, shortest
+from bemi.exact import Integers, in_pieces, shortest, signed
 from bemi.limits import Limits
 from bemi.problem.problem import Problem, class_codes, signs_towards_later_classes
 from bemi.settings import RECORDED, SETTINGS
@@ -233,11 +233,10 @@ class Plan:
         if rows.variants is not None and rows.variant_targets is not None:
             chosen = np.isin(rows.variant_targets, subset)
             codes = _codes(rows.variant_targets[chosen], subset)
-            variants = Variants(rows.variants[chosen], codes, _some(rows.variant_weights, chosen))
+            variants = Variants(_some(rows.variants, chosen), codes, _some(rows.variant_weights, chosen))
         problem = Problem(
-            # In a short type, but a signed one: rows are multiplied by codes.
-            cast(Integers, rows.data[own].astype(np.promote_types(rows.data.dtype, np.int8), copy=False)),
-            _codes(rows.targets[own], subset),
+            signed(_some(rows.data, own)),
+            _codes(_some(rows.targets, own), subset),
             self.hidden_layers,
             self.weight_bound,
             row_weights=_some(rows.weights, own),
@@ -322,8 +321,9 @@ class Plan:
         return [np.flatnonzero(np.isin(targets, subset))[own] for subset, own in zip(self.subsets, added, strict=True)]
 
 
-def _some(weights: Integers | None, chosen: NDArray[np.bool_]) -> Integers | None:
-    return None if weights is None else weights[chosen]
+def _some(rows: NDArray[np.integer] | None, chosen: NDArray[np.bool_]) -> Any:
+    """The chosen ones, without a copy if these are all; None if there are none to choose from."""
+    return rows if rows is None or chosen.all() else rows[chosen]
 
 
 def _codes(targets: Integers, subset: Integers) -> Integers:

@@ -18,7 +18,7 @@ from bemi.engines.decomposition.soft.resolution import TARGETS, choose_resolutio
 from bemi.ensemble.subsets import class_subsets
 from bemi.ensemble.ties import TIES
 from bemi.ensemble.voting import vote
-from bemi.exact import Integers
+from bemi.exact import Integers, signed
 from bemi.inputs.inputs import Inputs
 from bemi.limits import Deadline
 from bemi.problem.problem import Problem, signs_towards_later_classes
@@ -203,7 +203,7 @@ def _integers(
         for first, second in pairs:
             mine = np.flatnonzero(np.isin(svm_rows.targets, (first, second)))
             problem = Problem(
-                svm_rows.inputs[mine].astype(np.int64),
+                signed(svm_rows.inputs[mine]),
                 np.where(svm_rows.targets[mine] == first, 1, -1)[:, None],
                 (),
                 r.weight_bound,

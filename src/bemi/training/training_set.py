@@ -174,7 +174,8 @@ class TrainingSet:
 
     def _with_variants(self, X: NDArray, scenarios: Any) -> TrainingSet:
         """The same set, with the variants that scenarios make of its rows."""
-        made = variants_of(self.inputs, self.inputs.checked(X)[self.selected], scenarios)
+        rows = self.inputs.checked(X)
+        made = variants_of(self.inputs, rows if len(self.selected) == len(rows) else rows[self.selected], scenarios)
         flat = made.reshape(-1, made.shape[2])
         targets = np.repeat(self.targets, made.shape[1])
         weights = None if self.weights is None else np.repeat(self.weights, made.shape[1])
@@ -201,7 +202,9 @@ def variants_of(inputs: Inputs, rows: NDArray, scenarios: Any) -> NDArray[np.int
     shrunk, or of the readings of windows.
     """
     window = inputs.window_shape
-    given = shortest_of_pieces(inputs.integers, rows) if window is None else rows.reshape(len(rows), *window)
+    given = rows if window is None else rows.reshape(len(rows), *window)
+    if window is None and not (rows.dtype.kind in "iu" and inputs.scaling.scale is None):
+        given = shortest_of_pieces(inputs.integers, rows)
     of_shrunk = getattr(inputs.transform, "of_shrunk", None)
     if of_shrunk is not None:
         given = shortest_of_pieces(inputs.transform.shrunk, given)  # type: ignore[union-attr]

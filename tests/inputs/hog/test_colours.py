@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bemi import FewBitClassifier, IntegerHog
-from bemi.estimators.few_bit import images
+from bemi.estimators.kinds import images
 
 
 def discs(images, side, seed):

@@ -13,6 +13,7 @@ BENCHMARKS = {
     "ensemble": ("fitting", "whole classifiers on two cores: seconds, memory, accuracy, certificates"),
     "predict": ("fitting", "seconds of predict, beside a linear SVM"),
     "scaling": ("fitting", "many networks: processes, budgets, dispatch and memory"),
+    "rows": ("fitting", "tables of up to 1,000,000 rows, beside other systems: seconds, memory, accuracy"),
     "scenarios": ("accuracy", "accuracy with and without disturbed copies of images"),
     "medoids": ("accuracy", "medoids of 400 rows per class against random rows"),
     "subsets": ("accuracy", "fewer networks, chosen from the data and at random"),

@@ -42,7 +42,7 @@ from bemi.inputs.table.columns import (
     outputs_of,
     units_of,
 )
-from bemi.inputs.table.rules import best_rules, holds
+from bemi.inputs.table.rules import best_rules, evenly_spaced, holds
 from bemi.inputs.table.text import listed
 from bemi.inputs.transform import Takes, own_parameters
 
@@ -55,7 +55,7 @@ MOST_CONDITIONS = 16
 """Of a rule."""
 
 MOST_ROWS = 10_000
-"""Of more rows, so many are looked at to join columns, evenly spaced."""
+"""Of more rows, so many may be landmarks, evenly spaced."""
 
 BITS_CONSTANT = 2
 """The constant beside bits of -1 and 1 alone: as much as a bit changes by.
@@ -220,15 +220,14 @@ class TableBits(TransformerMixin, BaseEstimator):
         # A bit beside values is as long as several of them, the more so the fewer bits there are.
         level = 1 if not self.values else 32 if self.thresholds else 64
         constant = level if scaled else BITS_CONSTANT
-        # What joins columns is chosen by a part of many rows.
-        some = np.unique(np.linspace(0, len(readings) - 1, MOST_ROWS).astype(np.int64))
         rules: list[Rule] = []
         if self.rules:
             if y is None:
                 raise ValueError("rules are chosen by the labels: give them to fit, too")
-            rules = best_rules(fitted, readings[some], np.asarray(y)[some], self.rules, self.rule_length)
+            rules = best_rules(fitted, readings, y, self.rules, self.rule_length)
         self._with_columns(fitted, level, constant, None, rules)
         if self.similarities and units_of(fitted):
+            some = evenly_spaced(len(readings), MOST_ROWS)
             units = self.units(readings[some])
             likeness = Similarities.fit(units, self.similarities)
             if self.values or self.thresholds:

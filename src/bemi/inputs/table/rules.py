@@ -24,6 +24,10 @@ LEARNING_RATE = 0.3
 PART = 0.5
 """Share of the rows that each tree sees, which makes the trees different."""
 
+ENOUGH_ROWS, MOST_ROWS = 10_000, 40_000
+"""Of more rows than the first, each split looks at fewer columns, so that trees take no longer; of more than the
+second, so many are looked at, evenly spaced."""
+
 _SEED = 0
 
 
@@ -47,6 +51,11 @@ class _Feature:
         if below == MISSING:
             return Condition(IsMissing(self.column, MISSING), False)
         return Condition(AtLeast(self.column, shortest_between(below, above)), True)
+
+
+def evenly_spaced(rows: int, most: int) -> NDArray[np.int64]:
+    """At most so many of the rows."""
+    return np.unique(np.linspace(0, rows - 1, most).astype(np.int64))
 
 
 def _features(columns: Sequence[Column], readings: Integers) -> list[_Feature]:
@@ -86,7 +95,9 @@ def best_rules(columns: Sequence[Column], readings: Integers, y: ArrayLike, most
     longest
         Most conditions of a rule.
     """
-    features, labels = _features(columns, readings), np.asarray(y)
+    some = evenly_spaced(len(readings), MOST_ROWS)
+    readings, labels = readings[some], np.asarray(y)[some]
+    features = _features(columns, readings)
     if len(np.unique(labels)) < 2 or not features:
         return []
     seen = np.stack([feature.of(readings) for feature in features], axis=1).astype(np.float32)
@@ -98,6 +109,7 @@ def best_rules(columns: Sequence[Column], readings: Integers, y: ArrayLike, most
         max_leaf_nodes=LEAVES,
         min_samples_leaf=min(FEWEST_ROWS, max(1, int(PART * len(labels)) // 4)),
         subsample=PART,
+        max_features=min(1.0, ENOUGH_ROWS / len(labels)),
         random_state=_SEED,
     ).fit(seen, labels)
     rules: dict[bytes, Rule] = {}

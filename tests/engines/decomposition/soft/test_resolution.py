@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from math import isqrt
 
 import highspy
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.svm import LinearSVC
 
 from bemi.engines.decomposition.soft import resolution as resolution_module
 from bemi.engines.decomposition.soft.resolution import STEP, choose_resolution, continuous_weights
-from bemi.problem import ROW_WEIGHT_UNIT, Problem, normalised_rows, row_hinges
+from bemi.problem import ROW_WEIGHT_UNIT, Problem, row_hinges
 
 
 def rows_of(count=80, inputs=12, seed=0):
@@ -52,6 +53,13 @@ def test_the_machine_within_a_box_minimises_its_objective(hinges):
         high=np.concatenate([high, np.full(len(targets), np.inf)]),
     )
     assert np.allclose(v, found[:5], atol=1e-4)
+
+
+def normalised_rows(data, signs):
+    """``s_k x^k / nu_k`` for the non-zero rows, and which these are."""
+    nonzero = np.flatnonzero(data.any(axis=1))
+    norms = [isqrt(int(row @ row)) for row in data[nonzero]]
+    return data[nonzero] * (signs[nonzero] / norms)[:, None], nonzero
 
 
 def quadratic_program(squared, costs, table, targets, low, high):

@@ -158,7 +158,7 @@ def test_a_machine_that_is_interrupted_goes_on_where_it_stopped():
     def solved(*pieces):
         a, order, shrunk = np.zeros(500), np.arange(500), np.array([500, np.inf])
         for steps in pieces:
-            w, change = svm_kernel.solve(rows, limits, target, low, high, a, order, shrunk, steps, 1e-9)
+            w, change = svm_kernel.solve(rows, np.ones(500), limits, target, low, high, a, order, shrunk, steps, 1e-9)
         assert sorted(order) == list(range(500))
         assert change <= 1e-9
         return w @ w / 2 + limits @ np.maximum(0, 1 - rows @ w), a, shrunk[0]

@@ -19,7 +19,8 @@ from bemi.problem import Problem
 def in_full(soft, low, high, link_price=0.0):
     """Optimum of the linear program with every value of every weight and every term; None if it is infeasible."""
     pairs = [(i, p) for i in range(len(low)) for p in range(low[i], high[i] + 1)]
-    rows, terms = soft.rows, [(h, k) for h in range(len(soft.targets)) for k in range(len(soft.rows))]
+    rows = soft.precise(np.arange(len(soft.data)))
+    terms = [(h, k) for h in range(len(soft.targets)) for k in range(len(rows))]
     cost = [p * p / 2 + link_price * (p != 0) for _, p in pairs] + [soft.limits[k] for _, k in terms]
     reach = np.array([[p * rows[k, i] for i, p in pairs] for _, k in terms]).reshape(len(terms), len(pairs))
     upper, most = -np.hstack([reach, np.eye(len(terms))]), [-float(soft.targets[h]) for h, _ in terms]
@@ -37,8 +38,8 @@ def proved(soft, relaxed, low, high):
 
 def start_of(soft):
     """Weights and multipliers to start from: none."""
-    inputs = soft.rows.shape[1]
-    return np.zeros(inputs, dtype=np.int64), np.zeros(inputs), np.zeros((len(soft.targets), len(soft.nonzero)))
+    inputs = soft.data.shape[1]
+    return np.zeros(inputs, dtype=np.int64), np.zeros(inputs), np.zeros((len(soft.targets), len(soft.data)))
 
 
 @given(problems())

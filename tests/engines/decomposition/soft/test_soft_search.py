@@ -96,7 +96,7 @@ def separable():
     weights = start.weights[0][:, 0].copy()
     search.descend(weights)
     near = weights.astype(np.float64)
-    program = linear_program(search.soft, weights, near, np.zeros((1, len(search.soft.nonzero))))
+    program = linear_program(search.soft, weights, near, np.zeros((1, len(search.soft.data))))
     return program, search, weights, program.solve(search.soft.low, search.soft.high)
 
 

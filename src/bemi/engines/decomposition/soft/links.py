@@ -166,4 +166,4 @@ def _losses(soft: SoftRows, weights: Integers, deadline: Deadline) -> Iterator[t
             return
         without = weights.copy()
         without[i] = 0
-        yield soft.value(without, sums - weights[i] * soft.rows[:, i]) - value, i
+        yield soft.value(without, sums - weights[i] * soft.factors * soft.data[:, i]) - value, i

@@ -74,7 +74,7 @@ def _solved(soft: SoftRows, start: Integers, limits: Limits, deadline: Deadline)
     search = Search.of(soft, near)
     weights, value = _better(search, search.rounded(near, deadline), start, deadline)
     numerators, bound = _proved(soft, prices)
-    if deadline.passed or not len(soft.nonzero):
+    if deadline.passed or not soft.norms.any():
         ending = Ending.LIMIT if deadline.passed else Ending.REACHED
         return Solved(weights, *_short(bound, {"multipliers": soft.multipliers(numerators)}), ending)
     enough = float(bound) / (1 - limits.gap) if limits.gap < 1 else np.inf
@@ -107,15 +107,15 @@ def _solved(soft: SoftRows, start: Integers, limits: Limits, deadline: Deadline)
 def _machine(soft: SoftRows, deadline: Deadline) -> tuple[Floats, Floats]:
     """Weights of the continuous machine within the box, and its multipliers by term."""
     heights = np.sort(soft.heights)[::-1].copy()
-    total = np.zeros(len(soft.nonzero))
+    total = np.zeros(len(soft.data))
     order, shrunk = np.arange(len(total)), np.array([len(total), np.inf])
     # Every call first takes the time of two passes.
-    steps = max(4 * len(total), _PRODUCTS // max(1, soft.rows.shape[1]))
+    steps = max(4 * len(total), _PRODUCTS // max(1, soft.data.shape[1]))
     tolerance = _TOLERANCE * float(heights[0])
     low, high = soft.low.astype(np.float64), soft.high.astype(np.float64)
     for piece in range(max(_PIECES, _PASSES * len(total) // steps)):
         near, change = solve_machine(
-            *(soft.rows, soft.limits, heights, low, high, total, order, shrunk, steps, tolerance)
+            *(soft.data, soft.factors, soft.limits, heights, low, high, total, order, shrunk, steps, tolerance)
         )
         if change <= tolerance or deadline.passed or (piece >= _PIECES and _settled(soft, near, total, heights)):
             break

@@ -51,7 +51,7 @@ class Relaxed:
     links
         Share of each weight that is not zero, between 0 and 1.
     prices
-        ``nu_k mu_kh`` of every term, shape (hinges, non-zero rows).
+        ``nu_k mu_kh`` of every term, shape (hinges, rows).
     """
 
     weights: Floats
@@ -75,7 +75,7 @@ def linear_program(
         Weights of the continuous machine: the first columns are around them, and their margins tell which terms are
         certain.
     prices
-        The machine's multipliers ``nu_k mu_kh``, shape (hinges, non-zero rows).
+        The machine's multipliers ``nu_k mu_kh``, shape (hinges, rows).
     link_price
         Price of every link, for Min-Weight.
     """

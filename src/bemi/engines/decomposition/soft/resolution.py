@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bemi.exact import Integers
 from bemi.network import Network
 from bemi.problem.problem import Problem
-from bemi.problem.soft_margin import HINGE_TARGETS, ROW_WEIGHT_UNIT, SoftMargin, normalised_rows, row_norms
+from bemi.problem.soft_margin import HINGE_TARGETS, ROW_WEIGHT_UNIT, SoftMargin, row_factors, row_norms
 
 Floats = NDArray[np.float64]
 
@@ -28,6 +28,7 @@ CLIPPED = 1.05
 """By how much a resolution may exceed the one that fits the largest weight, so that targets times nu are integers."""
 
 _PRODUCTS = 4 * 10**8  # multiplications that the continuous machine may take
+_SHARE = 4  # or so many times all entries, if these are more
 _PASSES = 30  # over the rows, which it should be able to take with these; of more rows, it sees a part
 _TOLERANCE = 1e-4
 _SMALLEST = 1e-6
@@ -69,10 +70,11 @@ def _least_squares(v: Floats, bound: int) -> float:
 
 
 def continuous_weights(
-    rows: NDArray[np.floating],
+    rows: NDArray,
     limits: Floats,
     hinges: int = 1,
     *,
+    factors: Floats | None = None,
     low: Floats | None = None,
     high: Floats | None = None,
     tolerance: float = _TOLERANCE,
@@ -83,9 +85,8 @@ def continuous_weights(
 
     Parameters
     ----------
-    rows
-        Normalised rows times their signs, ``a_k = s_k x^k / nu_k``, see
-        :func:`bemi.problem.soft_margin.normalised_rows`.
+    rows, factors
+        ``a_k = factor_k rows_k``; None for factors of 1.
     limits
         Price of each row: C times the row's weight.
     hinges
@@ -101,20 +102,21 @@ def continuous_weights(
     inputs = rows.shape[1]
     low = np.full(inputs, -np.inf) if low is None else low
     high = np.full(inputs, np.inf) if high is None else high
-    steps = max(len(rows), _PRODUCTS // max(1, inputs))
+    steps = max(_PASSES * len(rows), _PRODUCTS // max(1, inputs))
+    factors = np.ones(len(rows)) if factors is None else factors
     begun = np.zeros(len(rows)), np.arange(len(rows)), np.array([len(rows), np.inf])
-    weights, _ = solve(rows, limits / hinges, np.array(TARGETS[hinges]), low, high, *begun, steps, tolerance)
+    weights, _ = solve(rows, factors, limits / hinges, np.array(TARGETS[hinges]), low, high, *begun, steps, tolerance)
     return weights
 
 
 def continuous_svm(problem: Problem, output: int, price: float, hinges: int, max_links: int | None) -> Floats:
     """The continuous machine of an output, on a part of many rows; if links are limited, on the best inputs to keep."""
     chosen, counts = _part(problem, output)
-    rows, nonzero = normalised_rows(problem.data[chosen], problem.codes[chosen, output])
-    limits = price * counts[nonzero]
+    rows = np.ascontiguousarray(problem.data[chosen])
+    factors, limits = row_factors(problem.codes[chosen, output], row_norms(rows)), price * counts
     signs = np.zeros(rows.shape[1]) if problem.signs is None else problem.signs[:, output]
     low, high = np.where(signs > 0, 0.0, -np.inf), np.where(signs < 0, 0.0, np.inf)
-    weights = continuous_weights(rows, limits, hinges, low=low, high=high)
+    weights = continuous_weights(rows, limits, hinges, factors=factors, low=low, high=high)
     if max_links is None:
         return weights
     counted = np.zeros(rows.shape[1], dtype=bool)
@@ -127,14 +129,14 @@ def continuous_svm(problem: Problem, output: int, price: float, hinges: int, max
         kept = np.delete(kept, weakest)
         columns = np.ascontiguousarray(rows[:, kept])
         weights = np.zeros(rows.shape[1])
-        weights[kept] = continuous_weights(columns, limits, hinges, low=low[kept], high=high[kept])
+        weights[kept] = continuous_weights(columns, limits, hinges, factors=factors, low=low[kept], high=high[kept])
     return weights
 
 
 def _part(problem: Problem, output: int) -> tuple[slice | NDArray[np.intp], Floats]:
     """Rows that the continuous machine can settle, equally many of either sign, and how much each counts."""
     weights = np.ones(len(problem.data)) if problem.row_weights is None else problem.row_weights / ROW_WEIGHT_UNIT
-    most = _PRODUCTS // (_PASSES * max(1, problem.data.shape[1]))
+    most = max(_PRODUCTS, _SHARE * problem.data.size) // (_PASSES * max(1, problem.data.shape[1]))
     if len(weights) <= most:
         return slice(None), weights
     rng, counts, parts = np.random.default_rng(0), np.zeros(len(weights)), []
@@ -155,7 +157,7 @@ def _short(resolution: float, data: Integers, hinges: int) -> Fraction:
     integer weights reach a target exactly only if the target times nu is an integer; otherwise each row on the margin
     falls short or exceeds it, and no weights come close to the continuous optimum.
     """
-    norms = set(row_norms(data)) - {0}
+    norms = set(row_norms(data).tolist()) - {0}
     if len(norms) == 1:
         (norm,) = norms
         apart = math.lcm(*(share.denominator for share in HINGE_TARGETS[hinges]))

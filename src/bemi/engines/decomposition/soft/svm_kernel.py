@@ -12,7 +12,8 @@ Floats = NDArray[np.float64]
 
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
 def solve(
-    rows: NDArray[np.floating],
+    rows: NDArray,
+    factors: Floats,
     limits: Floats,
     targets: Floats,
     low: Floats,
@@ -25,11 +26,13 @@ def solve(
 ) -> tuple[Floats, float]:
     """Dual coordinate descent for ``min 1/2 |w|^2 + sum_k limit_k sum_h max(0, target_h - a_k.w)``, low <= w <= high.
 
+    ``a_k = factor_k rows_k``: rows may be integers of any type, so that many of them take little memory.
+
     ``targets`` decrease.  ``a[k]`` in ``0..len(targets) * limit_k`` is the sum of row k's multipliers; that of a larger
-    target is filled first, because it gains more.  It is changed in place.  With ``g = sum_k a_k rows_k`` the weights
-    are g clipped to the box, so only g is kept and memory is linear in the rows.  Rows whose multiplier is at a corner
-    and should stay there are left out until the others have settled.  One step visits one row; the order is random and
-    always the same.  Returns the weights and the last pass's largest change of a row's product.
+    target is filled first, because it gains more.  It is changed in place.  With ``g`` their sum over the rows, the
+    weights are g clipped to the box, so only g is kept and memory is linear in the rows.  Rows whose multiplier is at a
+    corner and should stay there are left out until the others have settled.  One step visits one row; the order is
+    random and always the same.  Returns the weights and the last pass's largest change of a row's product.
 
     ``order`` lists the rows, those left out last; ``shrunk`` is how many are not left out, and the largest change in
     the pass before.  Both are changed in place, so that another call goes on where this one stopped: begin with all
@@ -40,8 +43,9 @@ def solve(
     squares = np.zeros(count)
     for k in range(count):
         for i in range(inputs):
-            squares[k] += rows[k, i] * rows[k, i]
-            g[i] += a[k] * rows[k, i]
+            entry = factors[k] * rows[k, i]
+            squares[k] += entry * entry
+            g[i] += a[k] * entry
     w = np.minimum(np.maximum(g, low), high)
     state = np.uint32(2463534242)
     left, settled, worst = int(shrunk[0]), shrunk[1], np.inf
@@ -63,6 +67,7 @@ def solve(
             y = 0.0
             for i in range(inputs):
                 y += rows[k, i] * w[i]
+            y *= factors[k]
             # The first multiplier, larger targets first, that is not full.
             before, after, slack = a[k], 0.0, np.inf
             for h in range(len(targets)):
@@ -85,6 +90,7 @@ def solve(
             else:
                 a[k] = after
                 worst = max(worst, abs(change) * squares[k])
+                change *= factors[k]
                 for i in range(inputs):
                     g[i] += change * rows[k, i]
                     w[i] = min(max(g[i], low[i]), high[i])

@@ -18,12 +18,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from bemi.exact import Integers, exact_product
+from bemi.exact import Integers, exact_product, in_pieces
 from bemi.problem.problem import Problem
-from bemi.problem.soft_margin import ROW_WEIGHT_UNIT, normalised_rows, row_hinges, row_norms
+from bemi.problem.soft_margin import ROW_WEIGHT_UNIT, row_factors, row_hinges, row_norms
 
 Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
 Multipliers = list[list[int]]
 """Pairs of term and numerator over :data:`DENOMINATOR`; term ``hinge * rows + row``."""
 
@@ -31,23 +30,23 @@ DENOMINATOR = 2**32
 """Common denominator of the multipliers on the rows ``x^k`` themselves."""
 
 _EXACT = 2**62  # sums below this fit into 64 bits
-_AT_A_TIME = 2**14  # rows that are converted at a time
+_ENTRIES_AT_A_TIME = 2**18  # that are converted
 
 
 @dataclass(frozen=True, eq=False)
 class SoftRows:
-    """The terms of one output: normalised in floating point for the search, exact for the proof.
+    """The terms of one output: in floating point for the search, exact for the proof.
 
     Attributes
     ----------
     data, signs, norms
-        All rows as integers, their signs s_k, and nu_k.
-    nonzero, rows
-        Indices of the rows that are not zero, and their a_k in single precision, since they may be many.
+        All rows as integers of any type, their signs s_k, and nu_k.
+    factors
+        ``s_k / nu_k``: times the rows they are the a_k.  0 for rows of zeros, which have no limits either.
     targets
         T_h of every hinge.
     limits, tops
-        c_k of the non-zero rows in floating point, and the largest numerators of their multipliers.
+        c_k in floating point, and the largest numerators of the rows' multipliers.
     low, high
         Range of each weight.
     counted, max_links
@@ -57,8 +56,7 @@ class SoftRows:
     data: Integers
     signs: Integers
     norms: Integers
-    nonzero: NDArray[np.intp]
-    rows: Singles
+    factors: Floats
     targets: tuple[Fraction, ...]
     limits: Floats
     tops: Integers
@@ -73,18 +71,17 @@ class SoftRows:
         return np.array([float(target) for target in self.targets])
 
     def sums(self, weights: NDArray) -> Floats:
-        """``a_k.w`` of all rows, in the precision of :attr:`rows`."""
-        return (self.rows @ weights.astype(np.float32)).astype(np.float64)
+        """``a_k.w`` of all rows, in single precision."""
+        single = weights.astype(np.float32)
+        return self.factors * np.concatenate([part.astype(np.float32) @ single for part in in_pieces(self.data)])
 
     def precise(self, places: NDArray[np.integer]) -> Floats:
         """``a_k`` of some rows, in double precision."""
-        chosen = self.nonzero[places]
-        return self.data[chosen] * (self.signs[chosen] / self.norms[chosen])[:, None]
+        return self.data[places] * self.factors[places, None]
 
     def exact_sums(self, weights: Integers) -> Floats:
-        """``a_k.w`` of all rows for integer weights, each rounded once."""
-        sums = exact_product(self.data, weights[:, None])[:, 0]
-        return (sums * self.signs)[self.nonzero] / self.norms[self.nonzero]
+        """``a_k.w`` of all rows for integer weights."""
+        return self.factors * exact_product(self.data, weights[:, None])[:, 0]
 
     def value(self, weights: Integers, sums: Floats | None = None) -> float:
         """The objective of integer weights in floating point; ``sums`` are those of the rows, if they are known."""
@@ -94,38 +91,37 @@ class SoftRows:
 
     def gains(self, prices: Floats) -> Floats:
         """``g`` of the proof in floating point: prices of the terms times their rows."""
-        total = prices.sum(axis=0)
+        total = prices.sum(axis=0) * self.factors
         used = np.flatnonzero(total)
-        g = np.zeros(self.data.shape[1])
-        for start in range(0, len(used), _AT_A_TIME):
-            part = used[start : start + _AT_A_TIME]
-            g += total[part] @ self.precise(part)
+        return self._combined(used, total[used], np.float64)
+
+    def _combined(self, used: NDArray[np.intp], multiples: NDArray, kind: type) -> NDArray:
+        """The sum of multiples of some rows, in numbers of that kind; some at a time, since rows may be many."""
+        step = max(1, _ENTRIES_AT_A_TIME // max(1, self.data.shape[1]))
+        g: NDArray = np.zeros(self.data.shape[1], dtype=kind)
+        for start in range(0, len(used), step):
+            g += multiples[start : start + step] @ self.data[used[start : start + step]].astype(kind)
         return g
 
     def numerators(self, prices: Floats) -> Integers:
-        """Prices ``nu_k mu_kh`` of the terms, shape (hinges, non-zero rows), as integers within the limits."""
-        found = np.maximum(0.0, prices) / self.norms[self.nonzero] * DENOMINATOR
+        """Prices ``nu_k mu_kh`` of the terms, shape (hinges, rows), as integers within the limits."""
+        found = np.maximum(0.0, prices) / np.maximum(1, self.norms) * DENOMINATOR
         return np.minimum(np.minimum(found, self.tops).astype(np.int64), self.tops)
 
     def multipliers(self, numerators: Integers) -> Multipliers:
         """The positive ones, as the certificate lists them."""
-        hinges, places = np.nonzero(numerators)
-        terms = hinges * len(self.data) + self.nonzero[places]
-        return np.stack([terms, numerators[hinges, places]], axis=1).tolist()
+        terms = np.flatnonzero(numerators)
+        return np.stack([terms, numerators.reshape(-1)[terms]], axis=1).tolist()
 
     def combination(self, numerators: Integers) -> tuple[Integers, Fraction]:
         """``g = sum_kh mu_kh s_k x^k`` times :data:`DENOMINATOR`, and ``sum_kh T_h nu_k mu_kh``."""
         total = numerators.sum(axis=0)
         used = np.flatnonzero(total)
-        norms, rows = self.norms[self.nonzero[used]], self.nonzero[used]
+        norms = self.norms[used]
         # |x_i| <= nu + 1, so no entry of g is larger than this sum, and four times P times it is still exact.
         largest = float(total[used] @ (norms + 1.0)) * 4 * max(1, int(np.abs([self.low, self.high]).max(initial=1)))
         kind: type = np.int64 if largest < _EXACT else object
-        factors = (total[used] * self.signs[rows]).astype(kind)
-        g: NDArray = np.zeros(self.data.shape[1], dtype=kind)
-        for start in range(0, len(used), _AT_A_TIME):
-            part = slice(start, start + _AT_A_TIME)
-            g += factors[part] @ self.data[rows[part]].astype(kind)
+        g = self._combined(used, (total[used] * self.signs[used]).astype(kind), kind)
         gains = [int(line[used].astype(kind) @ norms.astype(kind)) for line in numerators]
         gain = sum((t * units for t, units in zip(self.targets, gains, strict=True)), Fraction(0))
         return g, gain / DENOMINATOR
@@ -151,25 +147,23 @@ class SoftRows:
 def soft_rows(problem: Problem, output: int) -> SoftRows:
     """The terms of one output of a problem."""
     assert problem.soft is not None
-    signs = problem.codes[:, output]
-    rows, nonzero = normalised_rows(problem.data, signs)
+    signs, norms = problem.codes[:, output], row_norms(problem.data)
     hinges = row_hinges(problem.soft, output)
     price = hinges[0].price
     weights = np.full(len(problem.data), ROW_WEIGHT_UNIT) if problem.row_weights is None else problem.row_weights
+    weights = np.where(norms > 0, weights, 0)
     low, high = problem.weight_range()
-    norms = np.array(row_norms(problem.data), dtype=np.int64)
     live = problem.data.any(axis=0)  # the other weights do not matter and are 0
     counted = np.zeros(problem.data.shape[1], dtype=bool)
     counted[problem.counted] = True
     return SoftRows(
-        problem.data,
+        np.ascontiguousarray(problem.data),
         signs,
         norms,
-        nonzero,
-        rows,
+        row_factors(signs, norms),
         tuple(hinge.target for hinge in hinges),
-        float(price) * weights[nonzero] / ROW_WEIGHT_UNIT,
-        _tops(price, weights[nonzero], norms[nonzero]),
+        float(price) * weights / ROW_WEIGHT_UNIT,
+        _tops(price, weights, norms),
         np.where(live, low[:, output], 0),
         np.where(live, high[:, output], 0),
         counted,
@@ -190,5 +184,6 @@ def _tops(price: Fraction, weights: Integers, norms: Integers) -> Integers:
     """The largest numerators over :data:`DENOMINATOR` with ``nu_k mu_k <= c_k``, if they fit into 64 bits."""
     unit = price.denominator * ROW_WEIGHT_UNIT
     numerator = price.numerator * DENOMINATOR
-    pairs = zip(weights.tolist(), norms.tolist(), strict=True)
-    return np.array([min(numerator * weight // (unit * norm), _EXACT) for weight, norm in pairs], dtype=np.int64)
+    pairs, group = np.unique(np.stack([weights, np.maximum(1, norms)]), axis=1, return_inverse=True)
+    tops = [min(numerator * weight // (unit * norm), _EXACT) for weight, norm in pairs.T.tolist()]
+    return np.array(tops, dtype=np.int64)[group.reshape(-1)]
