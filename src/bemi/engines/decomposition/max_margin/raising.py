@@ -25,10 +25,10 @@ from bemi.jit import njit
 from bemi.network import Network, sign
 from bemi.problem.problem import Problem
 
-PROPOSALS, PATIENCE = 100_000, 30
+PROPOSALS, PATIENCE = 30_000, 20
 """Proposals of a walk, and walks without larger margins after which the search ends."""
 
-NODES = 5
+NODES = 2
 """Nodes of a budget that a walk takes."""
 
 MOST_NEURONS = 8

@@ -34,7 +34,7 @@ PATIENCE = 40
 PROPOSALS = 1_000_000
 """Proposals of a walk over all weights."""
 
-_PAIR_SHARE, _CONSTANT_SHARE, _RAISING_SHARE, _WIDENING_SHARE = 0.1, 0.2, 0.2, 0.3  # of the time left
+_PAIR_SHARE, _CONSTANT_SHARE, _RAISING_SHARE, _WIDENING_SHARE = 0.1, 0.2, 0.1, 0.2  # of the time left
 _UPPER_SECONDS = 1.0
 
 
