@@ -13,7 +13,8 @@ ESTIMATORS = [
     BeMiClassifier(hidden_layers=(2,), **FAST),
     BeMiClassifier(hidden_layers=(), **FAST),
     BeMiClassifier(hidden_layers=(2,), engine="monolithic", **FAST),
-    soft_margins(weight_bound=7, mw_loss=0.01, **FAST),
+    # With one node, which of equally cheap links remain can depend on the order of the rows.
+    soft_margins(weight_bound=7, mw_loss=0.01, node_limit=5, time_limit=None),
     soft_margins(weight_bound=7, probabilities=True, **FAST),
     ScorecardClassifier(inputs=None, **FAST),
 ]
