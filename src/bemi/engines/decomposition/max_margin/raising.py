@@ -96,7 +96,7 @@ def _higher(margins: Integers, rng: np.random.Generator) -> Integers:
     return targets
 
 
-_MUCH = 1 << 60
+_MUCH = 1 << 60  # more than any row can cost
 
 
 @njit(cache=True)
